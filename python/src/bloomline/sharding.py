@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -18,10 +18,11 @@ from .aio import AsyncFilter
 from .answers import Answers, Builder, of_booleans
 from .creation import Create
 from .drivers import SLOTS, slot_of
+from .errors import BloomlineError
 from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
-from .programs import Program, Programs, Verb, ended, gather
-from .replies import is_missing
+from .programs import Call, Program, Programs, Verb, ended, gather, word_of
+from .replies import as_dict, is_missing, is_unknown
 
 # Six standard deviations: in practice no shard has more items beyond the mean.
 _DEVIATIONS = 6
@@ -77,8 +78,20 @@ def shard_keys(key: str, shards: int) -> list[str]:
     return [f"{key}:{{{tags[shard]}}}" for shard in range(shards)]
 
 
+@dataclass(frozen=True)
+class _State:
+    """A shard at one time. `seed` is None where filters have none."""
+
+    seed: str | None
+    items: int
+
+
 class ShardedPrograms(Programs):
-    """The programs of a filter in shards: those of the shards, run in step."""
+    """The programs of a filter in shards: those of the shards, run in step.
+
+    All shards are created before the first item is added. So a shard that is missing beside others
+    with items is lost, and so are its items, which would be answered as absent.
+    """
 
     def __init__(self, key: str, shards: int, create: Create | None) -> None:
         """`create.capacity` is that of all shards together."""
@@ -86,7 +99,15 @@ class ShardedPrograms(Programs):
         if create is not None:
             mean = create.capacity / shards
             create = replace(create, capacity=math.ceil(mean + _DEVIATIONS * math.sqrt(mean)))
-        self.shards = [Programs(each, create) for each in shard_keys(key, shards)]
+        self._keys = shard_keys(key, shards)
+        # The programs that create shards, and those that use them.
+        self.shards = [Programs(each, create) for each in self._keys]
+        self._users = [Programs(each, None) for each in self._keys]
+        # The seeds of the shards, once all of them were seen.
+        self._seeds: list[str | None] | None = None
+        self._may_add = False
+        # Whether the server has BF.STATS: unknown before the first call.
+        self._has_stats = True
 
     def shard_of(self, item: Item) -> Programs:
         """Returns the shard of an item."""
@@ -97,12 +118,35 @@ class ShardedPrograms(Programs):
         return zlib.crc32(data) % len(self.shards)
 
     def create(self) -> Program[bool]:
-        """Creates the shards that do not exist. Returns whether one was missing."""
-        return any((yield from gather([shard.create() for shard in self.shards])))
+        """Creates the shards if none has an item. Returns whether one was missing.
+
+        Raises:
+            BloomlineError: a shard is missing, and others have items.
+        """
+        if self.make is None:
+            raise ValueError("the filter has no parameters: give a Create")
+        self._forget()
+        return (yield from self._open(adds=True))
 
     def one(self, verb: Verb, item: Item) -> Program[bool]:
-        """One call to the shard of the item."""
-        return self.shard_of(item).one(verb, item)
+        """One call to the shard of the item, which never creates the shard."""
+        word = word_of(item)
+        number = self._number_of(item)
+        call: Call = (verb.single, self._keys[number], word)
+        if verb.adds:
+            call = ("BF.INSERT", self._keys[number], b"NOCREATE", b"ITEMS", word)
+        while True:
+            yield from self._open(adds=verb.adds)
+            reply, state = yield [call, self._state_call(number)]
+            if isinstance(reply, list):
+                (reply,) = reply
+            if self._seeds is not None and not self._is_same(number, _state_in(state)):
+                yield from self._refuse_or_forget([number])
+                if isinstance(reply, Exception) and is_missing(reply):
+                    continue
+            if isinstance(reply, Exception):
+                raise reply
+            return bool(reply)
 
     def many(self, verb: Verb, items: Items) -> Program[Answers]:
         """A packed call per shard and window of items; answers are in the order of the items."""
@@ -120,8 +164,13 @@ class ShardedPrograms(Programs):
             programs = []
             for number, row in rows.items():
                 batch = pack([word for at in row if (word := words[at]) is not None])
-                programs.append(self.shards[number].send(verb, [batch]))
+                programs.append(self._users[number].send(verb, [batch]))
             try:
+                yield from self._open(adds=verb.adds)
+                if verb.adds:
+                    # A packed call creates a shard that is missing.
+                    yield from self._refuse_or_forget(list(rows))
+                    yield from self._open(adds=True)
                 replies = yield from gather(programs)
             except Exception as error:
                 raise ended(builder, 0, error) from error
@@ -132,6 +181,11 @@ class ShardedPrograms(Programs):
                 ahead += reply.ahead
                 for at, answer in zip(row, reply.answers):
                     answers[at] = answer
+            try:
+                if failed is None:
+                    yield from self._refuse_or_forget(list(rows), is_strict=verb.adds)
+            except Exception as error:
+                raise ended(builder, sum(map(bool, answers)), error) from error
             # Items behind the first one without an answer may have been added too.
             end = answers.index(None) if None in answers else len(answers)
             builder.append(of_booleans(answers[:end]))
@@ -143,49 +197,125 @@ class ShardedPrograms(Programs):
         """The fields of all shards: sums of numbers, the mean false-positive rate, and values that
         are equal in all shards; of others a list of those of the shards.
 
-        A shard is created by its first item. One that is missing has no fields, and reports no
-        absent item as present.
-
         Raises:
-            ResponseError: all shards are missing.
+            BloomlineError: a shard is lost.
+            ResponseError: there are no shards.
         """
-        replies = yield from gather([_unless_missing(each.fields(command)) for each in self.shards])
-        found = [reply for reply in replies if not isinstance(reply, Exception)]
-        if not found:
-            raise replies[0]
-        joined = {name: _joined(name, [each[name] for each in found]) for name in found[0]}
-        if "fp_rate" in joined:
-            joined["fp_rate"] *= len(found) / len(replies)
-        return joined
+        yield from self._open(adds=False)
+        found = yield from gather([each.fields(command) for each in self.shards])
+        return {name: _joined(name, [each[name] for each in found]) for name in found[0]}
 
     def status(self, command: str, *words: Word) -> Program[None]:
         """Refused: a shard cannot be merged with whole filters."""
         raise TypeError(f"{command} is a call for single filters, and not for shards")
 
     def numbers(self, command: str) -> Program[list[int]]:
-        """A number of each shard: 0 of one that is missing.
+        """A number of each shard.
 
         Raises:
-            ResponseError: all shards are missing.
+            BloomlineError: a shard is lost.
+            ResponseError: there are no shards, and the command needs one.
         """
-        replies = yield from gather([_unless_missing(each.number(command)) for each in self.shards])
-        if all(isinstance(reply, Exception) for reply in replies):
-            raise replies[0]
-        return [0 if isinstance(reply, Exception) else reply for reply in replies]
+        yield from self._open(adds=False)
+        yield from self._refuse_or_forget(list(range(len(self.shards))))
+        return (yield from gather([each.number(command) for each in self.shards]))
 
     def number(self, command: str, *_: object) -> Program[int]:
         """The sum of a number of each shard."""
         return sum((yield from self.numbers(command)))
 
+    def _open(self, *, adds: bool) -> Program[bool]:
+        """Sees all shards once, and creates them for calls that add. Returns whether it has.
 
-def _unless_missing(program: Program[Any]) -> Program[Any]:
-    """The result of a program of a shard, or the error if the shard is missing."""
-    try:
-        return (yield from program)
-    except Exception as error:
-        if not is_missing(error):
-            raise
-        return error
+        Raises:
+            BloomlineError: a shard is missing, and others have items; or there are no shards to
+                add to, and no parameters.
+        """
+        if self._seeds is not None and (self._may_add or not adds):
+            return False
+        every = list(range(len(self.shards)))
+        yield from self._refuse_or_forget(every)
+        states = yield from self._states(every)
+        if None in states and any(state is not None and state.items for state in states):
+            # Another program may have created the last ones, and added items, meanwhile.
+            states = yield from self._states(every)
+            if None in states:
+                raise self._lost(states.index(None))
+        is_new = None in states
+        if adds and self.make is not None:
+            yield from gather([each.create() if is_new else each.check() for each in self.shards])
+            states = yield from self._states(every)
+        if None in states:
+            if not adds:
+                return False
+            if self.make is not None:
+                raise self._lost(states.index(None))
+            raise BloomlineError(f"{self.key} has no shards: give a Create, which creates them")
+        self._seeds = [state.seed for state in states if state is not None]
+        self._may_add = adds
+        return is_new
+
+    def _forget(self) -> None:
+        self._seeds = None
+        self._may_add = False
+        self.shards = [Programs(each.key, each.make) for each in self.shards]
+
+    def _refuse_or_forget(self, numbers: list[int], *, is_strict: bool = False) -> Program[None]:
+        """Compares shards with those that were seen.
+
+        If none is left, for example because their time to live is over, the filter begins anew.
+
+        Raises:
+            BloomlineError: a shard is missing or another one; with `is_strict` even if all are.
+        """
+        if self._seeds is None:
+            return
+        states = yield from self._states(numbers)
+        changed = [at for at, state in zip(numbers, states) if not self._is_same(at, state)]
+        if not changed:
+            return
+        if not is_strict:
+            every = list(range(len(self.shards)))
+            states = yield from self._states(every)
+            if not any(map(self._is_same, every, states)):
+                self._forget()
+                return
+        raise self._lost(changed[0])
+
+    def _is_same(self, number: int, state: _State | None) -> bool:
+        # Another thread may forget them.
+        seeds = self._seeds
+        return state is not None and (seeds is None or state.seed == seeds[number])
+
+    def _lost(self, number: int) -> BloomlineError:
+        return BloomlineError(
+            f"the shard {self._keys[number]} was deleted, has expired, or was created again, and "
+            "the others were not: its items are lost. Restore it from a backup, or delete all "
+            "shards to begin anew"
+        )
+
+    def _state_call(self, number: int) -> Call:
+        key = self._keys[number]
+        return ("BF.STATS", key, b"seed", b"items") if self._has_stats else ("BF.INFO", key)
+
+    def _states(self, numbers: list[int]) -> Program[list[_State | None]]:
+        """The states of shards: None of one that is missing."""
+        replies = yield [self._state_call(number) for number in numbers]
+        if any(map(is_unknown, replies)):
+            self._has_stats = False
+            replies = yield [self._state_call(number) for number in numbers]
+        return [_state_in(reply) for reply in replies]
+
+
+def _state_in(reply: Any) -> _State | None:
+    if isinstance(reply, Exception):
+        if not is_missing(reply):
+            raise reply
+        return None
+    fields = as_dict(reply)
+    if "items" in fields:
+        return _State(fields["seed"], fields["items"])
+    return _State(None, fields["Number of items inserted"])
 
 
 def _joined(name: str, values: list[Any]) -> Any:
@@ -203,6 +333,10 @@ class ShardedFilter(Filter):
     `create.capacity` is that of all shards. Each gets its part and six standard deviations more,
     since the number of its items is random. `shards` must be the same in all programs and cannot
     be changed later: see `how_many_shards`. The client is that of a cluster, or of one server.
+
+    Calls that add create all shards, if there are none and `create` is given. Every call raises a
+    `BloomlineError`, or a `BulkError` with it as the cause, if a shard was deleted or replaced
+    while others remain.
     """
 
     def __init__(self, client: Any, key: str, shards: int, create: Create | None = None) -> None:
