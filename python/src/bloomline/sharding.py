@@ -27,6 +27,10 @@ from .replies import as_dict, is_missing, is_unknown
 # Six standard deviations: in practice no shard has more items beyond the mean.
 _DEVIATIONS = 6
 
+# Replies of PTTL: milliseconds before a key expires, and that of a missing key.
+_EXPIRING = range(1000)
+_GONE = -2
+
 # Fields of BF.INFO and BF.STATS whose values of the shards add up.
 _SUMS = {
     "Capacity",
@@ -106,7 +110,7 @@ class ShardedPrograms(Programs):
         # The seeds of the shards, once all of them were seen.
         self._seeds: list[str | None] | None = None
         self._may_add = False
-        # Whether the server has BF.STATS: unknown before the first call.
+        # Whether the server has BF.STATS. The first call shows it.
         self._has_stats = True
 
     def shard_of(self, item: Item) -> Programs:
@@ -201,7 +205,7 @@ class ShardedPrograms(Programs):
             BloomlineError: a shard is lost.
             ResponseError: there are no shards.
         """
-        yield from self._open(adds=False)
+        yield from self._see_all()
         found = yield from gather([each.fields(command) for each in self.shards])
         return {name: _joined(name, [each[name] for each in found]) for name in found[0]}
 
@@ -216,16 +220,22 @@ class ShardedPrograms(Programs):
             BloomlineError: a shard is lost.
             ResponseError: there are no shards, and the command needs one.
         """
-        yield from self._open(adds=False)
-        yield from self._refuse_or_forget(list(range(len(self.shards))))
+        yield from self._see_all()
         return (yield from gather([each.number(command) for each in self.shards]))
 
     def number(self, command: str, *_: object) -> Program[int]:
         """The sum of a number of each shard."""
         return sum((yield from self.numbers(command)))
 
+    def _see_all(self) -> Program[None]:
+        """Raises a BloomlineError if a shard is lost."""
+        yield from self._open(adds=False)
+        yield from self._refuse_or_forget(list(range(len(self.shards))))
+
     def _open(self, *, adds: bool) -> Program[bool]:
-        """Sees all shards once, and creates them for calls that add. Returns whether it has.
+        """Sees all shards once, and creates those that are missing for calls that add.
+
+        Returns whether one was missing.
 
         Raises:
             BloomlineError: a shard is missing, and others have items; or there are no shards to
@@ -236,10 +246,11 @@ class ShardedPrograms(Programs):
         every = list(range(len(self.shards)))
         yield from self._refuse_or_forget(every)
         states = yield from self._states(every)
-        if None in states and any(state is not None and state.items for state in states):
+        while None in states and any(state is not None and state.items for state in states):
             # Another program may have created the last ones, and added items, meanwhile.
             states = yield from self._states(every)
-            if None in states:
+            left = [at for at, state in zip(every, states) if state is not None]
+            if None in states and not (yield from self._are_expiring(left)):
                 raise self._lost(states.index(None))
         is_new = None in states
         if adds and self.make is not None:
@@ -274,13 +285,20 @@ class ShardedPrograms(Programs):
         changed = [at for at, state in zip(numbers, states) if not self._is_same(at, state)]
         if not changed:
             return
-        if not is_strict:
-            every = list(range(len(self.shards)))
+        every = list(range(len(self.shards)))
+        while not is_strict:
             states = yield from self._states(every)
-            if not any(map(self._is_same, every, states)):
+            left = [at for at, state in zip(every, states) if self._is_same(at, state)]
+            if not left:
                 self._forget()
                 return
+            is_strict = not (yield from self._are_expiring(left))
         raise self._lost(changed[0])
+
+    def _are_expiring(self, numbers: list[int]) -> Program[bool]:
+        """Whether shards expire within a second: after others, as they were created."""
+        replies = yield [("PTTL", self._keys[number]) for number in numbers]
+        return all(reply == _GONE or reply in _EXPIRING for reply in replies)
 
     def _is_same(self, number: int, state: _State | None) -> bool:
         # Another thread may forget them.
