@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 import redis
+from conftest import DEADLINE
 
 import bloomline
 from bloomline import BloomlineError
@@ -56,6 +58,27 @@ def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         LocalServer(tmp_path)
     assert started[0].poll() == -signal.SIGKILL
+
+
+def test_server_ends_with_a_program_that_is_killed(tmp_path):
+    program = """
+import sys, time
+from pathlib import Path
+from bloomline.module import LocalServer
+server = LocalServer(Path(sys.argv[1]))
+print(server._process.pid, flush=True)
+time.sleep(600)
+"""
+    words = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        pid = int(process.stdout.readline())
+        process.kill()
+    end = time.monotonic() + DEADLINE
+    status = Path(f"/proc/{pid}/stat")
+    # Nobody may be there to wait for it.
+    while status.exists() and status.read_text().rpartition(") ")[2][0] != "Z":
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_a_module_that_is_not_loaded_is_an_error_with_the_log(tmp_path, monkeypatch):

@@ -17,9 +17,9 @@ import time
 import pytest
 from conftest import DEADLINE
 
-from bloomline import BloomlineError
-from bloomline.cli import check
-from bloomline.cli.load import Load, positions_key
+from bloomline import BloomlineError, Create
+from bloomline.cli import check, sources
+from bloomline.cli.load import Load, positions_key, reserve
 from bloomline.cli.sources import Source, count_empty
 from bloomline.drivers import run, slot_of
 
@@ -324,6 +324,15 @@ def test_load_is_resumed_in_the_same_filter(bloomline_server, plain, path):
     assert present(plain, lines(0, 1000)) == 1000
 
 
+def test_filter_that_another_load_creates_meanwhile_is_used(plain):
+    def parameters():
+        create(plain)
+        return Create(500)
+
+    reserve(plain, KEY, parameters, None)
+    assert plain.bf().info(KEY).get("capacity") == 1000
+
+
 def test_windowed_filter_may_forget_items_during_a_load(plain, path):
     path.write_bytes(text(lines(0, 5000)))
     plain.execute_command("BF.RESERVE", KEY, RATE, 50_000, "GENERATIONS", 2)
@@ -551,3 +560,30 @@ def test_names_may_be_any_bytes(bloomline_server, plain, tmp_path):
     assert plain.keys() == [b"k\xe9y"]
     program = start(bloomline_server, "load", "missing", name + b"\xff")
     assert b"No such file" in program.communicate(timeout=DEADLINE)[1]
+
+
+@pytest.mark.parametrize("command", ["load", "check"])
+@pytest.mark.parametrize("before", [0, 3])
+def test_line_longer_than_a_server_accepts_is_named(bloomline_server, plain, path, command, before):
+    # A file without line ends, as of an image, by mistake.
+    create(plain)
+    path.write_bytes(text(lines(0, before)))
+    with path.open("r+b") as file:
+        file.truncate(600 << 20)
+    message = refused(bloomline_server, command, KEY, path)
+    assert f"line {before + 1} has more than 512 MiB" in message
+
+
+def test_lines_longer_than_a_block_are_read_to_their_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_LONGEST_LINE", 100)
+    path = tmp_path / "lines"
+    items = [b"a" * 100, b"b", b"c" * 99, b"d" * 55]
+    path.write_bytes(text(items)[:-1])
+    for size in (1, 7, 20, 1000):
+        assert b"".join(sources.read_blocks(Source(str(path)), size)) == path.read_bytes()
+    path.write_bytes(b"short\n" * 50 + b"a" * 101 + b"\n" + b"short\n")
+    blocks = sources.read_blocks(Source(str(path)), 7)
+    found = []
+    with pytest.raises(sources.LongLineError):
+        found.extend(blocks)
+    assert b"".join(found) == b"short\n" * 50

