@@ -22,6 +22,13 @@ class Proxy:
     def cut(self, text, cuts=1):
         self.text, self.cuts = text, cuts
 
+    def drop(self):
+        """Loses all connections that there are, whatever they carry."""
+        links, self._links = self._links, []
+        for link in links:
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+
     def _connect(self):
         if isinstance(self.target, tuple):
             return socket.create_connection(self.target)
@@ -38,7 +45,7 @@ class Proxy:
                 except OSError:
                     client.close()
                     continue
-                self._links += [client, server]
+                self._links.extend((client, server))
                 has_text = threading.Event()
                 for source, sink, is_up in ((client, server, True), (server, client, False)):
                     words = (source, sink, is_up, has_text)

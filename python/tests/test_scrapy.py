@@ -331,6 +331,7 @@ def socket_of(server):
 
 
 def test_page_whose_connection_is_lost_is_fetched(server, dupefilter):
+    # scrapy-redis, issue 167: a crawl does not survive the loss of its connection.
     proxy = Proxy(server.url.removeprefix("unix://"))
     pages = dupefilter(REDIS_URL=f"redis://127.0.0.1:{proxy.port}")
     assert seen(pages, requests(0, 2)) == [False, False]
@@ -338,6 +339,10 @@ def test_page_whose_connection_is_lost_is_fetched(server, dupefilter):
     proxy.cut(b"BF.INSERT")
     assert seen(pages, requests(2, 3)) == [False] and proxy.cuts == 0
     assert seen(pages, requests(0, 4)) == [True] * 3 + [False]
+    for number in range(4, 10):
+        proxy.drop()
+        assert seen(pages, requests(number, number + 1)) == [False]
+    assert seen(pages, requests(0, 10)) == [True] * 10
     proxy.close()
 
 
