@@ -1,6 +1,7 @@
 """A server with RedisBloom gives the same answers, and clear errors for what it does not have."""
 
 import asyncio
+import contextlib
 import importlib
 import tempfile
 from pathlib import Path
@@ -37,19 +38,21 @@ def items(first, last):
     return [f"item:{number}" for number in range(first, last)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def module_is_redisbloom():
+@contextlib.contextmanager
+def redisbloom():
+    """Servers that are started meanwhile are of the release of RedisBloom, with this module."""
     with pytest.MonkeyPatch.context() as patch:
-        # The newest servers need not load it; its own does.
         patch.setenv("BLOOMLINE_SERVER", str(MODULE.with_name("server")))
         patch.setenv("BLOOMLINE_SO", str(MODULE))
         yield
 
 
 @pytest.fixture(scope="module")
-def peer(module_is_redisbloom):
-    folder = tempfile.TemporaryDirectory(prefix="bloomline-")
-    with folder as name, LocalServer(Path(name)) as server:
+def peer():
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bloomline-"))
+        with redisbloom():
+            server = stack.enter_context(LocalServer(Path(folder)))
         yield server
 
 
@@ -200,8 +203,10 @@ def test_asyncio_has_the_same_answers(peer, library, protocol):
 
 
 @pytest.fixture(scope="module")
-def node(module_is_redisbloom):
-    with start_node() as url:
+def node():
+    with contextlib.ExitStack() as stack:
+        with redisbloom():
+            url = stack.enter_context(start_node())
         yield url
 
 
