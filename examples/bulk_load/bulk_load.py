@@ -10,7 +10,7 @@ import sys
 
 import redis
 
-from bloomline import BulkError, Create, Filter
+from bloomline import BloomlineError, Create, Filter
 
 
 def load(client, key, items, at_most, error_rate):
@@ -65,5 +65,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError, BulkError, redis.exceptions.RedisError) as error:
+    except (OSError, ValueError, BloomlineError, redis.exceptions.RedisError) as error:
         sys.exit(f"bulk_load: {error}")

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import redis
 
-from bloomline import BulkError, Create, Filter
+from bloomline import BloomlineError, Create, Filter
 
 # The capacity is that of the pages of all workers in all regions, because a merge that would exceed
 # it is refused. The seed is the same for all. Where others choose the pages, make it by
@@ -79,5 +79,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (ValueError, BulkError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
+    except (ValueError, BloomlineError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
         sys.exit(f"parallel: {error}")

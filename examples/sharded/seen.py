@@ -10,7 +10,7 @@ import sys
 
 import redis
 
-from bloomline import BulkError, Create, ShardedFilter
+from bloomline import BloomlineError, Create, ShardedFilter
 
 
 def main():
@@ -37,5 +37,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except (ValueError, BulkError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
+    except (ValueError, BloomlineError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
         sys.exit(f"seen: {error}")
