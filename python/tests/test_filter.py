@@ -250,6 +250,7 @@ def test_adding_needs_two_rights_in_every_call(client, bloomline_server, create)
         seen = Filter(adder, "k", create)
         assert seen.add("a") and seen.add_many(["a", "b"]) == [False, True]
         assert Filter(adder, "k2", create).add_many(["a", "b"]) == [True, True]
+        assert Filter(adder, "long", SMALL).add_many(urls(0, 80_000)).ones == 80_000
         client.execute_command("BF.RESERVE", "other", 0.01, 1000)
         if create.window:
             for add in (lambda f: f.add("a"), lambda f: f.add_many(["a", "b"])):
@@ -333,17 +334,57 @@ def test_a_filter_is_created_by_one_call_and_no_error(client, form):
     assert seen.add_many(numbers).ones == count and seen.info()["Capacity"] == 300_000
 
 
-def test_filter_that_is_deleted_during_a_call_is_created_alike(client):
-    seen = Filter(client, "k", Create(300_000, 1e-9, ttl=1000))
+REPLACEMENTS = {
+    "deleted": lambda client: client.delete("k"),
+    "created again": lambda client: (
+        client.delete("k"),
+        client.execute_command("BF.RESERVE", "k", 1e-9, 300_000),
+    ),
+    "an older one": lambda client: client.rename("older", "k"),
+}
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "asyncio"])
+@pytest.mark.parametrize("use", ["add_many", "contains_many"])
+@pytest.mark.parametrize("replacement", REPLACEMENTS)
+def test_filter_that_is_replaced_during_a_call_is_an_error(
+    plain, bloomline_server, replacement, use, is_async
+):
+    create = Create(300_000, 1e-9, ttl=1000)
+    seen = Filter(plain, "k", create)
+    seen.add("a")
+    plain.copy("k", "older")
+    seen.add("b")
 
     def items():
-        for number in range(200_000):
-            if number == 100_000:
-                client.delete("k")
-            yield b"%d" % number
+        yield from urls(0, 100_000)
+        REPLACEMENTS[replacement](plain)
+        yield from urls(100_000, 200_000)
 
-    seen.add_many(items())
-    assert seen.info()["Capacity"] == 300_000 and client.ttl("k") > 900
+    async def use_async():
+        async with redis.asyncio.Redis.from_url(bloomline_server.url) as client:
+            await getattr(AsyncFilter(client, "k", create), use)(items())
+
+    with pytest.raises(BulkError, match=r"k (was deleted|holds another filter)") as caught:
+        asyncio.run(use_async()) if is_async else getattr(seen, use)(items())
+    assert isinstance(caught.value.__cause__, BloomlineError)
+    if use == "add_many" and replacement == "deleted":
+        # What has been created meanwhile has the parameters of the first one.
+        assert seen.info()["Capacity"] == 300_000 and plain.ttl("k") > 900
+
+
+def test_cuckoo_filter_that_is_deleted_during_a_call_is_an_error(plain):
+    members = CuckooFilter(plain, "k", CreateCuckoo(300_000))
+
+    def items():
+        yield from urls(0, 50_000)
+        plain.delete("k")
+        yield from urls(50_000, 100_000)
+
+    for use in (members.add_many, members.contains_many, members.delete_many):
+        members.add("a")
+        with pytest.raises(BulkError, match="k was deleted"):
+            use(items())
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])

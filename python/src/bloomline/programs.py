@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from .answers import Answers, Builder, of_booleans
 from .creation import Create, CreateCuckoo, text_of, window_text
 from .errors import BloomlineError, BulkError
+from .identity import Watch, identity_call
 from .packing import Batch, Item, Items, Word, batches, check_types
 from .replies import as_dict, is_exists, is_full, is_missing, is_unknown
 
@@ -119,8 +120,14 @@ class Programs:
         return bool(reply)
 
     def many(self, verb: Verb, items: Items) -> Program[Answers]:
-        """Packed calls for any number of items; memory for `in_flight` batches and the answers."""
+        """Packed calls for any number of items; memory for `in_flight` batches and the answers.
+
+        If the filter is replaced during the call, items that have an answer are lost, so the call
+        ends with an error.
+        """
         builder, ahead = Builder(), 0
+        watch: Watch | None = None
+        is_later = False
         remaining = batches(items)
         is_created = not (verb.adds and isinstance(self.make, CreateCuckoo))
         while window := list(islice(remaining, verb.in_flight)):
@@ -129,7 +136,11 @@ class Programs:
                     yield from self.check()
                     yield from self._reserve()
                     is_created = True
-                replies = yield from self.send(verb, window)
+                # A single call, for less than a window, is one step for the server.
+                if watch is None and (is_later or verb.in_flight == len(window) > 1):
+                    watch = Watch(self.key, is_there=is_later and verb.adds)
+                is_later = True
+                replies = yield from self.send(verb, window, watch)
             except Exception as error:
                 raise ended(builder, 0, error) from error
             failed: Exception | None = None
@@ -164,11 +175,15 @@ class Programs:
         if isinstance(reply, Exception):
             raise reply
 
-    def send(self, verb: Verb, window: list[Batch]) -> Program[list[Reply]]:
+    def send(
+        self, verb: Verb, window: list[Batch], watch: Watch | None = None
+    ) -> Program[list[Reply]]:
         """Sends batches in one pipeline, or one by one to a server without packed calls.
 
-        Returns a reply per batch, of which there are fewer if one of them has an error.
+        Returns a reply per batch, of which there are fewer if one of them has an error. With a
+        watch it is an error if the filter is another one than before, or changes meanwhile.
         """
+        look = [identity_call(self.key, verb.packed[:2])] if watch is not None else []
         creation, at = (
             self._creation(window) if verb.adds and self.is_packed is not False else ([], 0)
         )
@@ -177,20 +192,24 @@ class Programs:
             # Nothing is sent before the server has compared the window once.
             try:
                 yield from self.check()
-                is_new = _is_new((yield creation))
+                created, *found = yield [*creation, *look]
+                is_new = _is_new([created])
+                _see(watch, found)
             except Exception as error:
                 return [Reply(Answers(), error)]
             self._is_accepted, creation = True, []
         sent: list[Reply] = []
         if self.is_packed is not False:
             calls: list[Call] = [(verb.packed, self.key, *each.form, each.data) for each in window]
-            replies = yield [*creation, *calls]
-            created, packed = replies[: len(creation)], replies[len(creation) :]
+            replies = yield [*creation, *look, *calls, *look]
+            start = len(creation) + len(look)
+            created, packed = replies[: len(creation)], replies[start : start + len(calls)]
             self.is_packed = not is_unknown(packed[0])
             if self.is_packed:
                 sent = [_of_packed(reply) for reply in packed]
                 try:
                     is_new = is_new or _is_new(created)
+                    _see(watch, replies[len(creation) : start] + replies[start + len(calls) :])
                 except Exception as error:
                     # The filter has been replaced since, or the user has lost the right.
                     sent[0] = Reply(Answers(), error, sent[0].answers.ones)
@@ -309,7 +328,7 @@ def _one_by_one(replies: list[Any]) -> Iterator[Any]:
             yield reply
 
 
-def word_of(item: Item) -> Word:
+def word_of(item: Item) -> bytes:
     """The bytes of an item. The client libraries would encode text by an option of the client, and
     take numbers as their digits.
 
@@ -329,6 +348,15 @@ def _is_new(replies: list[Any]) -> bool:
             raise reply
     # An item that is refused is refused again.
     return any(added == 1 for added in _one_by_one(replies))
+
+
+def _see(watch: Watch | None, replies: list[Any]) -> None:
+    """Compares a filter with what it was, as far as the server and the user's rights show it."""
+    if watch is None:
+        return
+    for reply in replies:
+        if not isinstance(reply, Exception) or (watch.is_there and is_missing(reply)):
+            watch.see(reply)
 
 
 def _of_packed(reply: Any) -> Reply:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..drivers import call, has_filter, node_of, run
 from ..errors import BloomlineError
+from ..identity import Watch, identity_call
 from ..programs import need_bloomline
 from .console import Progress, say
-from .identity import Watch, identity_call
 from .sources import MIB, LongLineError, Source, count_empty, read_blocks, say_skipped
 
 

@@ -13,10 +13,10 @@ from typing import IO, Any
 
 from ..drivers import call, node_of
 from ..errors import BloomlineError, response_errors
-from ..replies import as_dict
+from ..identity import Identity, identity_call, identity_in
+from ..replies import as_dict, is_unknown
 from . import dump
 from .console import say
-from .identity import identity_of
 
 # How often a filter whose shape changes is read.
 _ATTEMPTS = 5
@@ -63,7 +63,7 @@ def _write_whole(client: Any, key: str, file: IO[bytes]) -> int:
         BloomlineError: the filter was replaced, or its shape changed during each attempt.
     """
     head = dump.head_of(client, key)
-    before = identity_of(client, key, head.family)
+    before = _identity_of(client, key, head.family)
     for _ in range(_ATTEMPTS):
         file.seek(0)
         file.truncate()
@@ -73,7 +73,7 @@ def _write_whole(client: Any, key: str, file: IO[bytes]) -> int:
             if "begin again" not in str(error):
                 raise
             size = None
-        after = identity_of(client, key, head.family)
+        after = _identity_of(client, key, head.family)
         if not before.may_become(after):
             raise BloomlineError(f"{key} was replaced by another filter during the export")
         if size is not None and before.has_shape_of(after):
@@ -83,6 +83,20 @@ def _write_whole(client: Any, key: str, file: IO[bytes]) -> int:
         f"{key} changed during each of {_ATTEMPTS} attempts: while layers are added or dropped, or "
         "a cuckoo filter is written to, its chunks are not those of one filter"
     )
+
+
+def _identity_of(client: Any, key: str, family: bytes) -> Identity:
+    """Returns the identity of a filter of a family, `BF` or `CF`, on any server.
+
+    Raises:
+        ResponseError: the key is missing, or holds another type.
+    """
+    try:
+        return identity_in(call(client, *identity_call(key, family.decode())))
+    except response_errors() as error:
+        if not is_unknown(error):
+            raise
+    return identity_in(call(client, "BF.INFO", key))
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,11 +21,11 @@ from typing import Any, Callable
 from ..creation import ERROR_RATE, Create
 from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
+from ..identity import Watch, identity_call
 from ..packing import Word
 from ..programs import Call, Program, Programs, need_bloomline
 from ..replies import as_dict, executed_of, is_missing
 from .console import Progress, say
-from .identity import Watch, identity_call
 from .sources import (
     MIB,
     LongLineError,

@@ -1,4 +1,4 @@
-"""Which filter a key holds, so that no command goes on in another one."""
+"""Which filter a key holds, so that nothing long goes on in another one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..drivers import call
-from ..errors import BloomlineError, response_errors
-from ..programs import Call
-from ..replies import as_dict, is_missing, is_unknown
+from .errors import BloomlineError
+from .packing import Word
+from .replies import as_dict, is_missing
 
 # Fields of BF.STATS that a filter keeps for life. The seed is random.
 _FIXED = ("seed", "layout", "error_rate", "expansion", "window", "norefresh")
@@ -43,36 +42,25 @@ class Identity:
         return self.shape == later.shape
 
 
-def identity_call(key: str) -> Call:
-    """The call whose reply `identity_in` takes, for a Bloom filter of Bloomline."""
+def identity_call(key: str, family: str = "BF") -> tuple[Word, ...]:
+    """The call whose reply `identity_in` takes, for a filter of Bloomline: `BF` or `CF`."""
+    if family == "CF":
+        return ("CF.INFO", key)
     return ("BF.STATS", key, *(name.encode() for name in (*_FIXED, *_SHAPE, "items")))
 
 
 def identity_in(reply: Any) -> Identity:
-    """The identity in a reply of `identity_call`."""
+    """The identity in a reply of `identity_call`, or of BF.INFO on other servers."""
     fields = as_dict(reply)
+    if "seed" not in fields:
+        # An addition to a cuckoo filter moves other items, so their number is part of its shape.
+        is_cuckoo = "Bucket size" in fields
+        items = 0 if is_cuckoo else fields.pop("Number of items inserted")
+        fixed = str(fields.pop("Expansion rate", None))
+        return Identity(fixed, str(sorted(fields.items())), items)
     fixed = hashlib.sha256("/".join(str(fields[name]) for name in _FIXED).encode()).hexdigest()[:16]
     shape = "/".join(str(fields[name]) for name in _SHAPE)
     return Identity(fixed, shape, fields["items" if fields["window"] is None else "rotations"])
-
-
-def identity_of(client: Any, key: str, family: bytes = b"BF") -> Identity:
-    """Returns the identity of a filter of a family, `BF` or `CF`, on any server.
-
-    Raises:
-        ResponseError: the key is missing, or holds another type.
-    """
-    if family == b"BF":
-        try:
-            return identity_in(call(client, *identity_call(key)))
-        except response_errors() as error:
-            if not is_unknown(error):
-                raise
-    fields = as_dict(call(client, f"{family.decode()}.INFO", key))
-    # An addition to a cuckoo filter moves other items, so their number is part of its shape.
-    items = fields.pop("Number of items inserted") if family == b"BF" else 0
-    fixed = str(fields.pop("Expansion rate", None))
-    return Identity(fixed, str(sorted(fields.items())), items)
 
 
 class Watch:
@@ -82,8 +70,10 @@ class Watch:
     that was replaced meanwhile is noticed, also by an older state of the same one.
     """
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, *, is_there: bool = False) -> None:
+        """`is_there`: the filter is known to exist."""
         self.key = key
+        self.is_there = is_there
         self._seen: Identity | None = None
 
     def text(self) -> str:
@@ -108,3 +98,4 @@ class Watch:
         if self._seen is not None and not self._seen.may_become(found):
             raise BloomlineError(f"{self.key} holds another filter than before, or an older state")
         self._seen = found
+        self.is_there = True
