@@ -1,5 +1,6 @@
 """Filters on the cluster clients of both libraries; the cluster is one node with all slots."""
 
+import argparse
 import asyncio
 import importlib
 
@@ -7,7 +8,16 @@ import pytest
 from conftest import CLUSTERS, DEADLINE, start_node
 from test_load import start
 
-from bloomline import AsyncFilter, AsyncShardedFilter, BulkError, Create, Filter, ShardedFilter
+from bloomline import (
+    AsyncFilter,
+    AsyncShardedFilter,
+    BulkError,
+    Create,
+    Filter,
+    ShardedFilter,
+    drivers,
+)
+from bloomline.cli import copying
 
 SMALL = Create(capacity=100_000, error_rate=1e-9)
 
@@ -58,6 +68,24 @@ def test_shards_answer_in_order(cluster):
     assert sum(seen.cards()) == 25_000
 
 
+@pytest.mark.parametrize("error", ["MovedError", "ClusterDownError", "ConnectionError"])
+def test_single_call_that_a_node_does_not_answer_goes_to_another(
+    cluster, library, monkeypatch, error
+):
+    seen = ShardedFilter(cluster, "seen", 4, SMALL)
+    assert seen.add("a")
+    found = getattr(library.exceptions, error)("1 127.0.0.1:1")
+
+    def exchange(_, calls):
+        if error == "ConnectionError":
+            raise found
+        return [found] * len(calls)
+
+    monkeypatch.setattr(drivers, "_exchange", exchange)
+    assert seen.add("b") and not seen.add("b")
+    assert seen.contains("a") and not seen.contains("c")
+
+
 def test_asyncio_has_the_same_answers(node, library, protocol):
     aio = importlib.import_module(f"{library.__name__}.asyncio")
 
@@ -74,6 +102,14 @@ def test_asyncio_has_the_same_answers(node, library, protocol):
             await client.aclose()
 
     asyncio.run(use())
+
+
+def test_filter_of_a_cluster_is_copied(cluster, tmp_path):
+    Filter(cluster, "k", SMALL).add_many(urls(0, 1000))
+    file = str(tmp_path / "file")
+    copying.export(cluster, argparse.Namespace(key="k", file=file))
+    copying.import_(cluster, argparse.Namespace(key="copy", file=file, replace=False))
+    assert Filter(cluster, "copy").contains_many(urls(0, 1000)).ones == 1000
 
 
 def test_command_line_loads_into_a_cluster(node, tmp_path):

@@ -23,6 +23,7 @@ from bloomline import (
     CuckooFilter,
     Filter,
     Lines,
+    ShardedFilter,
 )
 from bloomline.errors import library_errors
 from bloomline.module import LocalServer
@@ -260,6 +261,26 @@ def test_no_copy_is_added_or_deleted_twice_by_asyncio(proxied, library, kind, re
             assert CuckooFilter(other, "k").count("a") == copies
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_interrupted_call_leaves_no_reply_for_the_next_one(plain, monkeypatch, number):
+    seen = ShardedFilter(plain, "seen", 4, SMALL)
+    seen.add("a")
+    kind = plain.connection_pool.connection_class
+    read, replies = kind.read_response, []
+
+    def read_response(*words, **options):
+        if len(replies) == number:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        replies.append(read(*words, **options))
+        return replies[-1]
+
+    monkeypatch.setattr(kind, "read_response", read_response)
+    with pytest.raises(KeyboardInterrupt):
+        seen.contains("a")
+    assert seen.contains("a") and not seen.contains("b")
 
 
 # Options with which a client repeats no call, as the page has them.

@@ -139,7 +139,7 @@ def test_number_of_shards_follows_from_size_and_nodes():
 
 def test_items_are_spread_evenly():
     seen = ShardedFilter(None, "seen", 16, Create(capacity=100_000))
-    numbers = Counter(seen._programs.shard_of(url).key for url in urls(0, 100_000))
+    numbers = Counter(seen._programs.shard_of(url) for url in urls(0, 100_000))
     capacity = seen._programs.shards[0].make.capacity
     assert max(numbers.values()) <= capacity < 100_000 / 16 * 1.1
 

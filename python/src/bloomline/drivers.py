@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import binascii
+import contextlib
 import importlib
 import inspect
 from collections.abc import Awaitable
+from functools import cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
 
-from .errors import response_errors
+from .errors import cluster_errors, connection_errors, response_errors
 from .packing import Word
 from .programs import Call, Program
 from .replies import is_unknown
@@ -18,6 +20,8 @@ T = TypeVar("T")
 
 # A repetition of these calls would add or delete a second copy.
 _ONCE = {"CF.ADD", "CF.BULKADD", "CF.DEL", "CF.BULKDEL"}
+
+_PAIR = 2
 
 # The slots of a cluster.
 SLOTS = 16_384
@@ -50,6 +54,27 @@ def run(client: Any, program: Program[T]) -> T:
     except StopIteration as end:
         result: T = end.value
         return result
+
+
+def _go_on_after(error: Exception, program: Program[T], calls: list[Call]) -> list[Call]:
+    # A client of a cluster raises this before it sends anything. One server replies with it.
+    return program.send([error] * len(calls)) if is_unknown(error) else program.throw(error)
+
+
+def _are_once(calls: list[Call]) -> bool:
+    return not _ONCE.isdisjoint([call[0] for call in calls])
+
+
+def _are_pair(calls: list[Call]) -> bool:
+    """Whether these are two calls of one filter, as for each single item of a filter in shards.
+
+    A pipeline of the libraries takes a third longer for them, that of a cluster twice as long.
+    """
+    return len(calls) == _PAIR and calls[0][1:2] == calls[1][1:2] and not _are_once(calls)
+
+
+def _is_cluster(client: Any) -> bool:
+    return hasattr(client, "get_node_from_key")
 
 
 class _Once:
@@ -88,24 +113,87 @@ class _Once:
 def _fill(pipeline: Any, calls: list[Call]) -> None:
     if _are_once(calls):
         pipeline.connection_pool = _Once(pipeline.connection_pool)
-    # Bits are no text, so replies are not decoded, whatever the client does otherwise.
     for call in calls:
-        pipeline.execute_command(*call, NEVER_DECODE=True)
+        pipeline.execute_command(*call, **_BYTES)
 
 
-def _are_once(calls: list[Call]) -> bool:
-    return any(call[0] in _ONCE for call in calls)
+# Bits are no text, so replies are not decoded, whatever the client does otherwise.
+_BYTES = {"NEVER_DECODE": True}
 
 
-def _is_cluster(client: Any) -> bool:
-    return hasattr(client, "get_node_from_key")
+def _send(client: Any, calls: list[Call]) -> list[Any]:
+    if _is_cluster(client):
+        return _send_to_cluster(client, calls)
+    if len(calls) == 1 and not _are_once(calls):
+        return _execute(client, calls[0], _BYTES)
+    if _are_pair(calls) and hasattr(client, "connection_pool"):
+        return _exchange(client.connection_pool, calls)
+    return _send_pipeline(client, calls)
 
 
-def _repeats(client: Any) -> bool:
-    """Whether the client of a cluster repeats calls after a lost connection."""
-    # An attribute of valkey-py, and of redis-py before version 6.
-    attempts = getattr(client, "cluster_error_retry_attempts", None)
-    return bool(client.retry.get_retries() if attempts is None else attempts)
+def _send_pipeline(client: Any, calls: list[Call]) -> list[Any]:
+    with client.pipeline(transaction=False) as pipeline:
+        _fill(pipeline, calls)
+        replies: list[Any] = pipeline.execute(raise_on_error=False)
+        return replies
+
+
+def _execute(client: Any, call: Call, options: dict[str, Any]) -> list[Any]:
+    try:
+        return [client.execute_command(*call, **options)]
+    except response_errors() as error:
+        return [error]
+
+
+def _exchange(pool: Any, calls: list[Call]) -> list[Any]:
+    """Sends calls on one connection, and then reads their replies."""
+    connection = pool.get_connection(*_names(type(pool).get_connection))
+
+    def exchange() -> list[Any]:
+        connection.send_packed_command(connection.pack_commands(calls))
+        replies = []
+        for _ in calls:
+            try:
+                replies.append(connection.read_response(disable_decoding=True))
+            except response_errors() as error:
+                replies.append(error)
+        return replies
+
+    try:
+        replies: list[Any] = connection.retry.call_with_retry(
+            exchange, lambda _: connection.disconnect()
+        )
+        return replies
+    except BaseException:
+        # Some replies may not have been read.
+        connection.disconnect()
+        raise
+    finally:
+        pool.release(connection)
+
+
+@cache
+def _names(get_connection: Callable[..., Any]) -> list[str]:
+    """The arguments of a method of pools: older releases require the name of a command."""
+    parameter = inspect.signature(get_connection).parameters.get("command_name")
+    return ["_"] if parameter is not None and parameter.default is parameter.empty else []
+
+
+def _send_to_cluster(client: Any, calls: list[Call]) -> list[Any]:
+    if len(calls) == 1:
+        return _execute(client, calls[0], _options(client, calls[0]))
+    if _needs_single_calls(client, calls):
+        return [reply for call in calls for reply in _send_to_cluster(client, [call])]
+    if _are_pair(calls):
+        # If the node is gone, a pipeline finds its successor.
+        with contextlib.suppress(*connection_errors()):
+            found = _exchange(node_of(client, calls[0][1]).connection_pool, calls)
+            moved = cluster_errors()
+            return [
+                _send_to_cluster(client, [call])[0] if isinstance(reply, moved) else reply
+                for call, reply in zip(calls, found)
+            ]
+    return _send_pipeline(client, calls)
 
 
 def _needs_single_calls(client: Any, calls: list[Call]) -> bool:
@@ -113,33 +201,17 @@ def _needs_single_calls(client: Any, calls: list[Call]) -> bool:
 
     It sends each call of a lost connection again by itself, whatever the options of the client.
     """
-    return _is_cluster(client) and len(calls) > 1 and (_are_once(calls) or not _repeats(client))
+    # An attribute of valkey-py, and of redis-py before version 6.
+    attempts = getattr(client, "cluster_error_retry_attempts", None)
+    repetitions = client.retry.get_retries() if attempts is None else attempts
+    return not repetitions or _are_once(calls)
 
 
 def _options(client: Any, call: Call) -> dict[str, Any]:
-    if call[0] in _ONCE and _is_cluster(client):
+    if call[0] in _ONCE:
         # The client of a cluster repeats no call to a node that it is given.
-        return {"target_nodes": client.get_node_from_key(call[1]), "NEVER_DECODE": True}
-    return {"NEVER_DECODE": True}
-
-
-def _send(client: Any, calls: list[Call]) -> list[Any]:
-    if _needs_single_calls(client, calls):
-        return [reply for call in calls for reply in _send(client, [call])]
-    if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
-        try:
-            return [client.execute_command(*calls[0], **_options(client, calls[0]))]
-        except response_errors() as error:
-            return [error]
-    with client.pipeline(transaction=False) as pipeline:
-        _fill(pipeline, calls)
-        replies: list[Any] = pipeline.execute(raise_on_error=False)
-        return replies
-
-
-def _go_on_after(error: Exception, program: Program[T], calls: list[Call]) -> list[Call]:
-    # A client of a cluster raises this before it sends anything. One server replies with it.
-    return program.send([error] * len(calls)) if is_unknown(error) else program.throw(error)
+        return {"target_nodes": client.get_node_from_key(call[1]), **_BYTES}
+    return _BYTES
 
 
 async def run_async(client: Any, program: Program[T]) -> T:
@@ -159,20 +231,62 @@ async def run_async(client: Any, program: Program[T]) -> T:
 
 
 async def _send_async(client: Any, calls: list[Call]) -> list[Any]:
-    if _is_cluster(client) and _are_once(calls):
-        # It knows its nodes from then on.
-        await client.initialize()
-    if _needs_single_calls(client, calls):
-        return [reply for call in calls for reply in await _send_async(client, [call])]
-    if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
-        try:
-            return [await client.execute_command(*calls[0], **_options(client, calls[0]))]
-        except response_errors() as error:
-            return [error]
+    if _is_cluster(client):
+        return await _send_to_cluster_async(client, calls)
+    if len(calls) == 1 and not _are_once(calls):
+        return await _execute_async(client, calls[0], _BYTES)
+    if _are_pair(calls) and hasattr(client, "connection_pool"):
+        return await _exchange_async(client.connection_pool, calls)
+    return await _send_pipeline_async(client, calls)
+
+
+async def _send_pipeline_async(client: Any, calls: list[Call]) -> list[Any]:
     async with client.pipeline(transaction=False) as pipeline:
         _fill(pipeline, calls)
         replies: list[Any] = await pipeline.execute(raise_on_error=False)
         return replies
+
+
+async def _execute_async(client: Any, call: Call, options: dict[str, Any]) -> list[Any]:
+    try:
+        return [await client.execute_command(*call, **options)]
+    except response_errors() as error:
+        return [error]
+
+
+async def _exchange_async(pool: Any, calls: list[Call]) -> list[Any]:
+    connection = await pool.get_connection(*_names(type(pool).get_connection))
+
+    async def exchange() -> list[Any]:
+        await connection.send_packed_command(connection.pack_commands(calls))
+        replies = []
+        for _ in calls:
+            try:
+                replies.append(await connection.read_response(disable_decoding=True))
+            except response_errors() as error:
+                replies.append(error)
+        return replies
+
+    try:
+        replies: list[Any] = await connection.retry.call_with_retry(
+            exchange, lambda _: connection.disconnect()
+        )
+        return replies
+    except BaseException:
+        await connection.disconnect(nowait=True)
+        raise
+    finally:
+        await pool.release(connection)
+
+
+async def _send_to_cluster_async(client: Any, calls: list[Call]) -> list[Any]:
+    # It knows its nodes from then on.
+    await client.initialize()
+    if len(calls) == 1:
+        return await _execute_async(client, calls[0], _options(client, calls[0]))
+    if _needs_single_calls(client, calls):
+        return [reply for call in calls for reply in await _send_to_cluster_async(client, [call])]
+    return await _send_pipeline_async(client, calls)
 
 
 def call(client: Any, *words: Word) -> Any:
@@ -183,11 +297,13 @@ def call(client: Any, *words: Word) -> Any:
     return reply
 
 
-def node_of(client: Any, key: str) -> Any:
+def node_of(client: Any, key: Word) -> Any:
     """Returns a client of the node that has the key: of a cluster, or the client itself."""
     if not _is_cluster(client):
         return client
-    return client.get_redis_connection(client.get_node_from_key(key))
+    # Each library has its own name in it.
+    connection_to = getattr(client, "get_redis_connection", None) or client.get_valkey_connection
+    return connection_to(client.get_node_from_key(key))
 
 
 def has_filter(client: Any, key: str) -> bool:

@@ -50,6 +50,11 @@ def connection_errors() -> tuple[type[Exception], ...]:
     return _classes("ConnectionError", "TimeoutError")
 
 
+def cluster_errors() -> tuple[type[Exception], ...]:
+    """Returns the classes of the replies with which a node refuses a call that is not its own."""
+    return _classes("AskError", "MovedError", "TryAgainError", "ClusterDownError")
+
+
 def library_errors() -> tuple[type[Exception], ...]:
     """Returns the base classes of all errors of the client libraries in use."""
     return _classes("RedisError", "ValkeyError", "RedisClusterException", "ValkeyClusterException")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,7 +22,7 @@ from .errors import BloomlineError
 from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
 from .programs import Call, Program, Programs, Verb, ended, gather, word_of
-from .replies import as_dict, is_missing, is_unknown
+from .replies import is_missing, is_unknown
 
 # Six standard deviations: in practice no shard has more items beyond the mean.
 _DEVIATIONS = 6
@@ -82,14 +82,6 @@ def shard_keys(key: str, shards: int) -> list[str]:
     return [f"{key}:{{{tags[shard]}}}" for shard in range(shards)]
 
 
-@dataclass(frozen=True)
-class _State:
-    """A shard at one time. `seed` is None where filters have none."""
-
-    seed: str | None
-    items: int
-
-
 class ShardedPrograms(Programs):
     """The programs of a filter in shards: those of the shards, run in step.
 
@@ -107,22 +99,19 @@ class ShardedPrograms(Programs):
         # The programs that create shards, and those that use them.
         self.shards = [Programs(each, create) for each in self._keys]
         self._users = [Programs(each, None) for each in self._keys]
-        # The seeds of the shards, once all of them were seen.
-        self._seeds: list[str | None] | None = None
+        # What has the seeds of the shards, once all of them were seen.
+        self._seeds: list[Any] | None = None
         self._may_add = False
         # Whether the server has BF.STATS. The first call shows it.
         self._has_stats = True
 
-    def shard_of(self, item: Item) -> Programs:
-        """Returns the shard of an item."""
-        return self.shards[self._number_of(item)]
-
-    def _number_of(self, item: Item) -> int:
+    def shard_of(self, item: Item) -> int:
+        """Returns the number of the shard of an item."""
         data = item.encode() if isinstance(item, str) else item
         return zlib.crc32(data) % len(self.shards)
 
     def create(self) -> Program[bool]:
-        """Creates the shards if none has an item. Returns whether one was missing.
+        """Creates the shards that are missing. Returns whether one was.
 
         Raises:
             BloomlineError: a shard is missing, and others have items.
@@ -135,16 +124,18 @@ class ShardedPrograms(Programs):
     def one(self, verb: Verb, item: Item) -> Program[bool]:
         """One call to the shard of the item, which never creates the shard."""
         word = word_of(item)
-        number = self._number_of(item)
-        call: Call = (verb.single, self._keys[number], word)
+        number = self.shard_of(word)
+        key = self._keys[number]
+        call: Call = (verb.single, key, word)
         if verb.adds:
-            call = ("BF.INSERT", self._keys[number], b"NOCREATE", b"ITEMS", word)
+            call = ("BF.INSERT", key, b"NOCREATE", b"ITEMS", word)
         while True:
-            yield from self._open(adds=verb.adds)
-            reply, state = yield [call, self._state_call(number)]
+            if self._seeds is None or (verb.adds and not self._may_add):
+                yield from self._open(adds=verb.adds)
+            reply, seed = yield [call, self._seed_call(number)]
             if isinstance(reply, list):
                 (reply,) = reply
-            if self._seeds is not None and not self._is_same(number, _state_in(state)):
+            if not self._is_same(number, self._seed_in(seed)):
                 yield from self._refuse_or_forget([number])
                 if isinstance(reply, Exception) and is_missing(reply):
                     continue
@@ -164,7 +155,7 @@ class ShardedPrograms(Programs):
                 if word is None:
                     answers[at] = False
                 else:
-                    rows[self._number_of(word)].append(at)
+                    rows[self.shard_of(word)].append(at)
             programs = []
             for number, row in rows.items():
                 batch = pack([word for at in row if (word := words[at]) is not None])
@@ -221,7 +212,10 @@ class ShardedPrograms(Programs):
             ResponseError: there are no shards, and the command needs one.
         """
         yield from self._see_all()
-        return (yield from gather([each.number(command) for each in self.shards]))
+        return (yield from self._numbers(command))
+
+    def _numbers(self, command: str) -> Program[list[int]]:
+        return (yield from gather([each.number(command) for each in self._users]))
 
     def number(self, command: str, *_: object) -> Program[int]:
         """The sum of a number of each shard."""
@@ -245,24 +239,24 @@ class ShardedPrograms(Programs):
             return False
         every = list(range(len(self.shards)))
         yield from self._refuse_or_forget(every)
-        states = yield from self._states(every)
-        while None in states and any(state is not None and state.items for state in states):
+        seeds = yield from self._read_seeds(every)
+        while None in seeds and any((yield from self._numbers("BF.CARD"))):
             # Another program may have created the last ones, and added items, meanwhile.
-            states = yield from self._states(every)
-            left = [at for at, state in zip(every, states) if state is not None]
-            if None in states and not (yield from self._are_expiring(left)):
-                raise self._lost(states.index(None))
-        is_new = None in states
+            seeds = yield from self._read_seeds(every)
+            left = [at for at, seed in zip(every, seeds) if seed is not None]
+            if None in seeds and not (yield from self._are_expiring(left)):
+                raise self._lost(seeds.index(None))
+        is_new = None in seeds
         if adds and self.make is not None:
             yield from gather([each.create() if is_new else each.check() for each in self.shards])
-            states = yield from self._states(every)
-        if None in states:
+            seeds = yield from self._read_seeds(every)
+        if None in seeds:
             if not adds:
                 return False
             if self.make is not None:
-                raise self._lost(states.index(None))
+                raise self._lost(seeds.index(None))
             raise BloomlineError(f"{self.key} has no shards: give a Create, which creates them")
-        self._seeds = [state.seed for state in states if state is not None]
+        self._seeds = seeds
         self._may_add = adds
         return is_new
 
@@ -281,14 +275,14 @@ class ShardedPrograms(Programs):
         """
         if self._seeds is None:
             return
-        states = yield from self._states(numbers)
-        changed = [at for at, state in zip(numbers, states) if not self._is_same(at, state)]
+        seeds = yield from self._read_seeds(numbers)
+        changed = [at for at, seed in zip(numbers, seeds) if not self._is_same(at, seed)]
         if not changed:
             return
         every = list(range(len(self.shards)))
         while not is_strict:
-            states = yield from self._states(every)
-            left = [at for at, state in zip(every, states) if self._is_same(at, state)]
+            seeds = yield from self._read_seeds(every)
+            left = [at for at, seed in zip(every, seeds) if self._is_same(at, seed)]
             if not left:
                 self._forget()
                 return
@@ -300,10 +294,10 @@ class ShardedPrograms(Programs):
         replies = yield [("PTTL", self._keys[number]) for number in numbers]
         return all(reply == _GONE or reply in _EXPIRING for reply in replies)
 
-    def _is_same(self, number: int, state: _State | None) -> bool:
+    def _is_same(self, number: int, seed: Any) -> bool:
         # Another thread may forget them.
         seeds = self._seeds
-        return state is not None and (seeds is None or state.seed == seeds[number])
+        return seed == seeds[number] if seeds is not None else seed is not None
 
     def _lost(self, number: int) -> BloomlineError:
         return BloomlineError(
@@ -312,28 +306,25 @@ class ShardedPrograms(Programs):
             "shards to begin anew"
         )
 
-    def _state_call(self, number: int) -> Call:
+    def _seed_call(self, number: int) -> Call:
         key = self._keys[number]
-        return ("BF.STATS", key, b"seed", b"items") if self._has_stats else ("BF.INFO", key)
+        return ("BF.STATS", key, b"seed") if self._has_stats else ("BF.INFO", key)
 
-    def _states(self, numbers: list[int]) -> Program[list[_State | None]]:
-        """The states of shards: None of one that is missing."""
-        replies = yield [self._state_call(number) for number in numbers]
+    def _read_seeds(self, numbers: list[int]) -> Program[list[Any]]:
+        """What has the seeds of shards: None of one that is missing."""
+        replies = yield [self._seed_call(number) for number in numbers]
         if any(map(is_unknown, replies)):
             self._has_stats = False
-            replies = yield [self._state_call(number) for number in numbers]
-        return [_state_in(reply) for reply in replies]
+            replies = yield [self._seed_call(number) for number in numbers]
+        return [self._seed_in(reply) for reply in replies]
 
-
-def _state_in(reply: Any) -> _State | None:
-    if isinstance(reply, Exception):
-        if not is_missing(reply):
-            raise reply
-        return None
-    fields = as_dict(reply)
-    if "items" in fields:
-        return _State(fields["seed"], fields["items"])
-    return _State(None, fields["Number of items inserted"])
+    def _seed_in(self, reply: Any) -> Any:
+        if isinstance(reply, Exception):
+            if not is_missing(reply):
+                raise reply
+            return None
+        # The whole reply of BF.STATS, since this is part of each call.
+        return reply if self._has_stats else b""
 
 
 def _joined(name: str, values: list[Any]) -> Any:
