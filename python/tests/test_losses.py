@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from functools import partial
 from random import Random
 from types import SimpleNamespace
 
@@ -37,6 +38,7 @@ from test_load import (
 )
 from test_load import text as text_of
 from test_scrapy import Closing, requests
+from test_sharding import LOSSES
 
 from bloomline import BloomlineError, BulkError, Create, Filter, Lines, ShardedFilter
 from bloomline.cli import copying, dump
@@ -194,8 +196,8 @@ def test_exports_are_whole_or_none(plain, proxy, two, tmp_path, seed):
             programs[0].kill()
         statuses = finish(programs)
         proxy.cut(b"", 0)
-        for partial in tmp_path.glob("*.partial"):
-            partial.unlink()
+        for left in tmp_path.glob("*.partial"):
+            left.unlink()
         assert file.exists() or 0 not in statuses
         if file.exists():
             copying.import_(plain, argparse.Namespace(key="copy", file=str(file), replace=True))
@@ -290,6 +292,33 @@ def test_acknowledged_items_are_there(plain, proxy, seed, shards):
     assert not failed
     assert set(acknowledged) == {item for part in parts for item in part}
     assert filter_of(plain).contains_many(acknowledged).ones == len(acknowledged)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_additions_to_a_replaced_filter_end_with_an_error(plain, seed):
+    random = Random(seed)
+    items, at = lines(0, 150_000), random.randrange(150_000)
+    seen = random.choice([Filter, partial(ShardedFilter, shards=8)])(
+        plain, KEY, create=Create(200_000, RATE)
+    )
+    seen.create()
+    if isinstance(seen, ShardedFilter):
+        create(plain, "other")
+        name, key = random.choice([*LOSSES]), random.choice(seen.keys)
+        happen = partial(LOSSES[name], plain, key)
+    else:
+        plain.copy(KEY, "backup")
+        name = random.choice([*REPLACEMENTS])
+        happen = partial(REPLACEMENTS[name], plain)
+
+    def given():
+        yield from items[:at]
+        happen()
+        yield from items[at:]
+
+    with contextlib.suppress(BulkError):
+        seen.add_many(given())
+        assert seen.contains_many(items).ones == len(items), name
 
 
 @pytest.mark.parametrize("seed", FEW_SEEDS)
