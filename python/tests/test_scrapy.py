@@ -370,6 +370,28 @@ def test_crawl_whose_server_refuses_is_closed(server, dupefilter):
     assert closing.reasons == [UNAVAILABLE] and closing.counts["bloomfilter/errors"] == 5
 
 
+@pytest.mark.parametrize("are_many", [False, True], ids=["at the end", "under way"])
+def test_filter_that_is_replaced_during_a_crawl_is_reported(
+    server, dupefilter, caplog, monkeypatch, are_many
+):
+    if are_many:
+        monkeypatch.setattr("bloomline.scrapy._BETWEEN_COMPARISONS", 2)
+    pages = dupefilter()
+    pages.stats = closing = Closing()
+    assert seen(pages, requests(0, 3)) == [False] * 3
+    with server.client() as client:
+        client.delete(pages.key)
+    assert seen(pages, requests(0, 3)) == [False] * 3
+    if not are_many:
+        assert not closing.counts
+        pages.close("finished")
+    assert closing.counts == {"bloomfilter/replaced": 1}
+    assert f"{pages.key} holds another filter than before" in caplog.text
+    pages.clear()
+    pages.close("finished")
+    assert closing.counts == {"bloomfilter/replaced": 1}
+
+
 @pytest.mark.parametrize("is_debug, logged", [(False, 1), (True, 3)])
 def test_filtered_requests_are_counted_and_the_first_is_logged(
     server, dupefilter, caplog, is_debug, logged

@@ -73,7 +73,7 @@ class Watch:
     def __init__(self, key: str, *, is_there: bool = False) -> None:
         """`is_there`: the filter is known to exist."""
         self.key = key
-        self.is_there = is_there
+        self._is_there = is_there
         self._seen: Identity | None = None
 
     def text(self) -> str:
@@ -98,4 +98,9 @@ class Watch:
         if self._seen is not None and not self._seen.may_become(found):
             raise BloomlineError(f"{self.key} holds another filter than before, or an older state")
         self._seen = found
-        self.is_there = True
+        self._is_there = True
+
+    def notice(self, reply: Any) -> None:
+        """As `see`, as far as the server and the user's rights show the filter."""
+        if not isinstance(reply, Exception) or (self._is_there and is_missing(reply)):
+            self.see(reply)

@@ -194,7 +194,7 @@ class Programs:
                 yield from self.check()
                 created, *found = yield [*creation, *look]
                 is_new = _is_new([created])
-                _see(watch, found)
+                _notice(watch, found)
             except Exception as error:
                 return [Reply(Answers(), error)]
             self._is_accepted, creation = True, []
@@ -209,7 +209,7 @@ class Programs:
                 sent = [_of_packed(reply) for reply in packed]
                 try:
                     is_new = is_new or _is_new(created)
-                    _see(watch, replies[len(creation) : start] + replies[start + len(calls) :])
+                    _notice(watch, replies[len(creation) : start] + replies[start + len(calls) :])
                 except Exception as error:
                     # The filter has been replaced since, or the user has lost the right.
                     sent[0] = Reply(Answers(), error, sent[0].answers.ones)
@@ -350,13 +350,10 @@ def _is_new(replies: list[Any]) -> bool:
     return any(added == 1 for added in _one_by_one(replies))
 
 
-def _see(watch: Watch | None, replies: list[Any]) -> None:
-    """Compares a filter with what it was, as far as the server and the user's rights show it."""
-    if watch is None:
-        return
-    for reply in replies:
-        if not isinstance(reply, Exception) or (watch.is_there and is_missing(reply)):
-            watch.see(reply)
+def _notice(watch: Watch | None, replies: list[Any]) -> None:
+    if watch is not None:
+        for reply in replies:
+            watch.notice(reply)
 
 
 def _of_packed(reply: Any) -> Reply:

@@ -36,8 +36,10 @@ from scrapy.utils.misc import load_object
 
 from .connecting import client_class
 from .creation import Create
+from .drivers import call
 from .errors import BloomlineError, connection_errors, library_errors, response_errors
 from .filters import Filter
+from .identity import Watch, identity_call
 from .replies import is_unknown
 
 if TYPE_CHECKING:
@@ -52,6 +54,9 @@ _DAY = 24 * 60 * 60
 
 # Seconds to reach a site.
 _TIMEOUT = 10
+
+# Requests after which the filter is compared with what it was.
+_BETWEEN_COMPARISONS = 1000
 
 
 # Settings of scrapy-redis, which take precedence over the same ones in REDIS_PARAMS.
@@ -113,7 +118,7 @@ class DupeFilter(BaseDupeFilter):
 
     A missing filter is created in the same step, with capacity and error rate of the settings. So
     crawlers that start together cannot race, and a filter that is deleted during a crawl is
-    created again with the same parameters.
+    created again with the same parameters, which is reported.
 
     With a window of days pages are forgotten, and so fetched again, that long after they were
     first requested: links to a page do not prolong it.
@@ -137,6 +142,8 @@ class DupeFilter(BaseDupeFilter):
         self.key = key_of(crawler)
         self._crawler = crawler
         self._is_closing = self._has_logged = False
+        self._watch = Watch(self.key)
+        self._requests = 0
         self.window = round(settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0) * _DAY) or None
         capacity, error_rate = size_of(settings)
         create = Create(capacity, error_rate, window=self.window, refresh=self.window is None)
@@ -197,7 +204,11 @@ class DupeFilter(BaseDupeFilter):
             return False
         item = self.fingerprint(request)
         try:
-            return not self._add(item)
+            is_known = not self._add(item)
+            if self._requests % _BETWEEN_COMPARISONS == 0:
+                self._compare()
+            self._requests += 1
+            return is_known
         except Exception as error:
             engine = getattr(self._crawler, "engine", None)
             if engine is None or not isinstance(error, _errors()):
@@ -220,6 +231,23 @@ class DupeFilter(BaseDupeFilter):
             self.filter.add(item)
             return True
 
+    def _compare(self) -> None:
+        """Reports a filter that was replaced, whose pages are fetched again."""
+        try:
+            try:
+                reply = call(self.server, *identity_call(self.key))
+            except response_errors() as error:
+                reply = error
+            self._watch.notice(reply)
+        except Exception as error:
+            if not isinstance(error, _errors()):
+                raise
+            # Whatever else is wrong is an error of the next request too.
+            if isinstance(error, BloomlineError):
+                logger.warning("%s: the pages that it had are fetched again", error)
+                self.stats.inc_value("bloomfilter/replaced")
+                self._watch = Watch(self.key)
+
     def log(self, request: Any, spider: Any) -> None:
         """Counts a request that is filtered, and logs the first one as Scrapy's own filter does."""
         self.stats.inc_value("bloomfilter/filtered")
@@ -233,9 +261,11 @@ class DupeFilter(BaseDupeFilter):
     def clear(self) -> None:
         """Deletes the filter. scrapy-redis calls this at the end without SCHEDULER_PERSIST."""
         self.server.unlink(self.key)
+        self._watch = Watch(self.key)
 
     def close(self, reason: str) -> None:
         """Disconnects."""
+        self._compare()
         self.server.close()
 
 
