@@ -562,16 +562,54 @@ def test_names_may_be_any_bytes(bloomline_server, plain, tmp_path):
     assert b"No such file" in program.communicate(timeout=DEADLINE)[1]
 
 
+def read_by(command, client, path):
+    if command == "load":
+        run(client, Load(KEY, Source(str(path))).run(lambda position: None))
+    else:
+        check.main(client, argparse.Namespace(key=KEY, file=str(path)))
+
+
 @pytest.mark.parametrize("command", ["load", "check"])
 @pytest.mark.parametrize("before", [0, 3])
-def test_line_longer_than_a_server_accepts_is_named(bloomline_server, plain, path, command, before):
+def test_line_longer_than_a_server_accepts_is_named(plain, path, monkeypatch, command, before):
     # A file without line ends, as of an image, by mistake.
+    monkeypatch.setattr(sources, "_LONGEST_LINE", 2 << 20)
     create(plain)
     path.write_bytes(text(lines(0, before)))
     with path.open("r+b") as file:
-        file.truncate(600 << 20)
-    message = refused(bloomline_server, command, KEY, path)
-    assert f"line {before + 1} has more than 512 MiB" in message
+        file.truncate(10 << 20)
+    with pytest.raises(BloomlineError, match=f"line {before + 1} has more than 2 MiB"):
+        read_by(command, plain, path)
+
+
+@pytest.mark.parametrize("command", ["load", "check"])
+@pytest.mark.parametrize("is_packed", [False, True], ids=["plain", "gzip"])
+def test_file_that_becomes_shorter_is_an_error(plain, path, monkeypatch, command, is_packed):
+    create(plain)
+    whole = text(lines(0, 200_000))
+    path.write_bytes(gzip.compress(whole) if is_packed else whole)
+    read, blocks = Source.read, []
+
+    def read_and_truncate(source, size):
+        blocks.append(size)
+        if len(blocks) == 2:
+            os.truncate(path, path.stat().st_size // 2)
+        return read(source, size)
+
+    monkeypatch.setattr(Source, "read", read_and_truncate)
+    with pytest.raises(BloomlineError, match=r"has become shorter|is damaged"):
+        read_by(command, plain, path)
+
+
+@pytest.mark.parametrize("rest", [b"", b" x", b" 1 2 3 4 5 6 7 8", b" 1 2 3 x y z", b"\xff"])
+def test_position_that_cannot_be_read_is_an_error(bloomline_server, plain, path, rest):
+    path.write_bytes(text(lines(0, 10)))
+    create(plain)
+    identity = Source(str(path)).identity.encode()
+    plain.hset(positions_key(KEY), os.path.abspath(path), identity + rest)
+    assert "use --restart" in refused(bloomline_server, "load", KEY, path)
+    load(bloomline_server, "--restart", KEY, path)
+    assert present(plain, lines(0, 10)) == 10
 
 
 def test_lines_longer_than_a_block_are_read_to_their_end(tmp_path, monkeypatch):

@@ -99,20 +99,25 @@ class Load:
             # Without its filter a position means nothing, and nothing of the next one.
             yield [("HDEL", positions_key(self.key), self.source.name)]
             return
-        identity, *numbers = stored.decode().split()
+        identity, *numbers = stored.decode(errors="replace").split() or [""]
         if identity != self.source.identity:
             raise BloomlineError(
                 f"{self.source.name} has changed since its load began: use --restart"
             )
-        *position, fixed, count = numbers
-        self.watch.remember(fixed, int(count))
+        try:
+            *position, fixed, count = numbers
+            self.position = Position(*map(int, position))
+            self.watch.remember(fixed, int(count))
+        except (TypeError, ValueError) as error:
+            raise BloomlineError(
+                f"the position of {self.source.name} cannot be read: use --restart"
+            ) from error
         try:
             self.watch.see(found)
         except BloomlineError as error:
             raise BloomlineError(
                 f"{error}: to load {self.source.name} from its start, use --restart"
             ) from error
-        self.position = Position(*map(int, position))
 
     def run(self, report: Callable[[Position], None]) -> Program[None]:
         """Adds the blocks of the source from the position on.

@@ -179,6 +179,7 @@ def read_blocks(source: Source, size: int) -> Iterator[bytes]:
 
     Raises:
         LongLineError: the line after the last block is too long. It is not read to its end.
+        BloomlineError: the file is shorter than when it was opened.
     """
     parts: list[bytes] = []
     length = 0
@@ -197,6 +198,8 @@ def read_blocks(source: Source, size: int) -> Iterator[bytes]:
         length = len(data) - end
     if parts:
         yield b"".join(parts)
+    if source.done() < (source.size or 0):
+        raise BloomlineError(f"{source.name} has become shorter while it was read")
 
 
 def start_of_line(block: bytes, number: int) -> int:
