@@ -10,7 +10,7 @@ from ..errors import BloomlineError
 from ..identity import Watch, identity_call
 from ..programs import need_bloomline
 from .console import Progress, say
-from .sources import MIB, LongLineError, Source, count_empty, read_blocks, say_skipped
+from .sources import MIB, Source, count_empty, read_blocks, say_skipped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,15 +30,8 @@ def main(client: Any, options: argparse.Namespace) -> int:
     watch.see(call(client, *identity_call(options.key)))
     source.seek(source.start)
     lines = found = empty = 0
-    blocks = read_blocks(source, MIB)
     with Progress(source.size, 0) as progress:
-        while True:
-            try:
-                block = next(blocks, b"")
-            except LongLineError as error:
-                raise error.at(lines + 1) from error
-            if not block:
-                break
+        for block in read_blocks(source, MIB):
             words = ("BF.BULKEXISTS", options.key, "LINES", block, "COUNT")
             in_block, found_in_block = call(client, *words)
             lines, found = lines + in_block, found + found_in_block

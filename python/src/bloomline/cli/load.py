@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Callable
@@ -26,15 +25,7 @@ from ..packing import Word
 from ..programs import Call, Program, Programs, need_bloomline
 from ..replies import as_dict, executed_of, is_missing
 from .console import Progress, say
-from .sources import (
-    MIB,
-    LongLineError,
-    Source,
-    count_empty,
-    read_blocks,
-    say_skipped,
-    start_of_line,
-)
+from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
 
 # Blocks that are sent before a reply is read.
 IN_FLIGHT = 4
@@ -132,7 +123,7 @@ class Load:
         self.position.offset = max(self.position.offset, self.source.start)
         self.source.seek(self.position.offset)
         blocks = read_blocks(self.source, self.block_bytes)
-        while window := self._window(blocks):
+        while window := list(islice(blocks, IN_FLIGHT)):
             calls: list[Call] = []
             for block in window:
                 add: Call = ("BF.BULKADD", self.key, b"LINES", block, b"COUNT")
@@ -147,16 +138,6 @@ class Load:
         if isinstance(executed, Exception):
             raise executed
         yield from self._count([], [executed])
-
-    def _window(self, blocks: Iterator[bytes]) -> list[bytes]:
-        """The next blocks."""
-        window: list[bytes] = []
-        try:
-            window.extend(islice(blocks, IN_FLIGHT))
-        except LongLineError as error:
-            before = sum(block.count(b"\n") for block in window)
-            raise error.at(self.position.lines + before + 1) from error
-        return window
 
     def _transaction(self, *calls: Call) -> list[Call]:
         return [("MULTI",), identity_call(self.key), *calls, *self._store(), ("EXEC",)]

@@ -56,6 +56,7 @@ class Source:
         size: the bytes on the disk, or None of a pipe.
         identity: changes when the file changes; None of what cannot be resumed.
         start: the first byte of the first line: a byte order mark of UTF-8 is before it.
+        offset: the bytes of text that were read, or sought.
     """
 
     def __init__(self, path: str) -> None:
@@ -88,6 +89,7 @@ class Source:
                     f"{self.name} is {what}: only text in ASCII, UTF-8 or another encoding whose "
                     "lines end with the byte LF is read, plain or compressed by gzip"
                 )
+        self.offset = 0
         self.start = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
 
     def _peek(self, file: IO[bytes]) -> tuple[bytes, IO[bytes]]:
@@ -113,6 +115,7 @@ class Source:
                 self._text.seek(offset)
             else:
                 self._text.read(offset)
+        self.offset = offset
 
     def done(self) -> int:
         """The bytes of the file that were read; of a pipe 0."""
@@ -121,7 +124,9 @@ class Source:
     def read(self, size: int) -> bytes:
         """Reads at most `size` bytes of text."""
         with self._naming_damage():
-            return self._text.read(size)
+            data = self._text.read(size)
+        self.offset += len(data)
+        return data
 
     def estimate_lines(self) -> int:
         """Estimates the number of lines from samples, and adds 5 %.
@@ -163,41 +168,33 @@ class _Unread(io.RawIOBase):
         return len(data)
 
 
-class LongLineError(BloomlineError):
-    """A line is longer than a server accepts, as of a file that is no text."""
-
-    def at(self, line: int) -> BloomlineError:
-        """The error that names the line."""
-        return BloomlineError(
-            f"line {line} has more than {_LONGEST_LINE // MIB} MiB, which no server accepts by "
-            "default: is the file a text?"
-        )
-
-
 def read_blocks(source: Source, size: int) -> Iterator[bytes]:
     """Yields blocks of whole lines, of about `size` bytes. A longer line is one block.
 
     Raises:
-        LongLineError: the line after the last block is too long. It is not read to its end.
-        BloomlineError: the file is shorter than when it was opened.
+        BloomlineError: a line is too long, which is not read to its end; or the file is shorter
+            than when it was opened.
     """
+    # Of the line whose end has not been read.
     parts: list[bytes] = []
-    length = 0
+    start, length = source.offset, 0
     while data := source.read(size):
-        end = data.find(b"\n") + 1 if length else data.rfind(b"\n") + 1
-        length += end - 1 if end else len(data)
+        length += data.find(b"\n") if b"\n" in data else len(data)
         if length > max(_LONGEST_LINE, size):
-            raise LongLineError
+            raise BloomlineError(
+                f"{source.name} has a line of more than {_LONGEST_LINE // MIB} MiB, which no "
+                f"server accepts by default, at byte {start}: is it a text?"
+            )
+        end = data.rfind(b"\n") + 1
         if end == 0:
             parts.append(data)
             continue
-        end = data.rfind(b"\n") + 1
         parts.append(data[:end])
         yield b"".join(parts)
-        parts = [data[end:]] if end < len(data) else []
-        length = len(data) - end
-    if parts:
-        yield b"".join(parts)
+        parts, length = [data[end:]], len(data) - end
+        start = source.offset - length
+    if last := b"".join(parts):
+        yield last
     if source.done() < (source.size or 0):
         raise BloomlineError(f"{source.name} has become shorter while it was read")
 
