@@ -25,6 +25,8 @@ os.environ.setdefault("BLOOMLINE_SERVER", str(SERVERS / "redis-8.2" / "server"))
 LIBRARIES = {"redis": "Redis", "valkey": "Valkey"}
 CLUSTERS = {"redis": "RedisCluster", "valkey": "ValkeyCluster"}
 DEADLINE = 60.0
+# The default of redis-py, 5 seconds, is too short for a busy machine.
+PATIENT = {"socket_timeout": DEADLINE}
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -43,15 +45,16 @@ def protocol(request):
 
 @pytest.fixture
 def plain(bloomline_server):
-    """A client of redis-py with its defaults, on an empty server."""
-    with redis.Redis.from_url(bloomline_server.url) as client:
+    """A client of redis-py, on an empty server."""
+    with redis.Redis.from_url(bloomline_server.url, **PATIENT) as client:
         client.flushall()
         yield client
 
 
 @pytest.fixture
 def client(bloomline_server, library, protocol):
-    with client_class(library).from_url(bloomline_server.url, protocol=protocol) as client:
+    kind, options = client_class(library), {"protocol": protocol, **PATIENT}
+    with kind.from_url(bloomline_server.url, **options) as client:
         client.flushall()
         yield client
 
@@ -73,7 +76,7 @@ def start_node(announced=None):
         options += ["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(port)]
     folder = tempfile.TemporaryDirectory(prefix="bloomline-")
     with folder as name, LocalServer(Path(name), *options) as server:
-        with redis.Redis.from_url(server.url) as client:
+        with redis.Redis.from_url(server.url, **PATIENT) as client:
             client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
             end = time.monotonic() + DEADLINE
             while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
@@ -85,7 +88,8 @@ def start_node(announced=None):
 @pytest.fixture
 def cluster(node, library, protocol):
     """A client of the fixture `node` of the file, the URL of an empty cluster."""
-    client = getattr(library, CLUSTERS[library.__name__]).from_url(node, protocol=protocol)
+    kind, options = getattr(library, CLUSTERS[library.__name__]), {"protocol": protocol, **PATIENT}
+    client = kind.from_url(node, **options)
     client.flushall()
     yield client
     client.close()

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 import redis
-from conftest import DEADLINE
+from conftest import DEADLINE, PATIENT
 from proxy import Proxy
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
@@ -264,7 +264,7 @@ def test_acknowledged_items_are_there(plain, proxy, seed, shards):
 
     def add(items, options):
         lost = (OSError, *library_errors())
-        with redis.Redis.from_url(proxy.url, **options) as client:
+        with redis.Redis.from_url(proxy.url, **options, **PATIENT) as client:
             seen = filter_of(client)
             while items:
                 try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 import redis
-from conftest import CLUSTERS, SERVERS, client_class, start_node
+from conftest import CLUSTERS, PATIENT, SERVERS, client_class, start_node
 from test_copying import call
 from test_load import refused
 
@@ -58,7 +58,8 @@ def peer():
 
 @pytest.fixture
 def client(peer, library, protocol):
-    with client_class(library).from_url(peer.url, protocol=protocol) as client:
+    kind, options = client_class(library), {"protocol": protocol, **PATIENT}
+    with kind.from_url(peer.url, **options) as client:
         client.flushall()
         yield client
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 import redis
 import valkey_bloom
-from conftest import ROOT
+from conftest import PATIENT, ROOT
 from proxy import Proxy
 from scrapy import Request
 from scrapy.settings import Settings
@@ -98,7 +98,7 @@ class Server:
         self.url = url
 
     def client(self, **options):
-        return redis.Redis.from_url(self.url, **options)
+        return redis.Redis.from_url(self.url, **{**PATIENT, **options})
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import tempfile
 
 import pytest
 import valkey_bloom
-from conftest import client_class
+from conftest import PATIENT, client_class
 from test_load import refused
 
 from bloomline import (
@@ -37,7 +37,8 @@ def peer():
 
 @pytest.fixture
 def client(peer, library, protocol):
-    with client_class(library).from_url(peer.url, protocol=protocol) as client:
+    kind, options = client_class(library), {"protocol": protocol, **PATIENT}
+    with kind.from_url(peer.url, **options) as client:
         yield client
 
 
