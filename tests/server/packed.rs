@@ -1,5 +1,4 @@
-//! Items packed in one string, as BF.BULKADD and BF.BULKEXISTS take them, and the same calls of
-//! BF.MADD and BF.MEXISTS to compare with.
+//! Items packed in one string, as BF.BULKADD and BF.BULKEXISTS take them.
 
 use bloomline_harness::{Client, bulk, int, show};
 use redis::Value;
@@ -71,15 +70,4 @@ pub fn add<A: AsRef<[u8]>>(client: &mut Client, key: &str, form: Form, items: &[
     let (answers, error) = answers(&send(client, "BF.BULKADD", key, form, items, &[]));
     assert_eq!((answers.len(), error), (items.len(), None));
     answers
-}
-
-/// The answers of BF.MADD or BF.MEXISTS to the same items.
-pub fn plain<A: AsRef<[u8]>>(
-    client: &mut Client,
-    command: &str,
-    key: &str,
-    items: &[A],
-) -> Vec<bool> {
-    let calls = items.chunks(10_000);
-    calls.flat_map(|items| crate::windowed::answers(&client.items(command, key, items))).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{RedisBloomFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;

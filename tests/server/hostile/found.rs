@@ -1,7 +1,6 @@
 //! The findings of the fuzzers, each as a test with its bytes.
 
 use bloomline_harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
-use bloomline_reference::forged;
 use redis::Value;
 
 use bloomline_reference::payload::{Field, Payload};
@@ -124,35 +123,5 @@ fn bits_that_look_like_a_number_are_saved_verbatim() {
             }
             client.call("DEL made");
         }
-    });
-}
-
-/// Loads a header. It may be refused.
-fn load(client: &mut Client, key: &str, header: &[u8]) -> bool {
-    let reply = client.loadchunk(key, 1, header);
-    assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
-    reply == "+OK"
-}
-
-/// Found by `resp`: the reply was shorter than its head, so that the client took replies of its
-/// next commands for elements, and a script made the server refuse all scripts.
-#[test]
-fn a_reply_of_a_full_ring_is_as_long_as_its_head() {
-    for_each_server(|kind| {
-        let server = setup(kind).start(kind);
-        let mut client = server.resp2();
-        if !load(&mut client, "k", &forged::full_ring()) {
-            return;
-        }
-        let clients = if kind.is_before_7() { vec![] } else { vec![server.resp3()] };
-        for mut client in clients.into_iter().chain([server.resp2()]) {
-            client.run_before_echo(&["BF.MADD", "k", "a", "b", "c"], "after MADD");
-            client.run_before_echo(&["BF.INSERT", "k", "ITEMS", "a", "b", "c"], "after INSERT");
-            client.run_before_echo(&["BF.BULKADD", "k", "LINES", "a\nb\nc"], "after BULKADD");
-        }
-        for _ in 0..2 {
-            client.call("EVAL \"redis.pcall('BF.MADD', KEYS[1], 'a', 'b', 'c')\" 1 k");
-        }
-        assert_eq!(client.ask("EVAL \"return 1\" 0"), ":1");
     });
 }

@@ -62,7 +62,7 @@ pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Fil
 
 /// Headers that fuzzers have found.
 fn recorded(choices: &mut Choices) -> Vec<u8> {
-    match choices.below(4) {
+    match choices.below(3) {
         0 => forged::most_items(),
         1 => {
             // Mostly near the end of all offsets.
@@ -70,8 +70,7 @@ fn recorded(choices: &mut Choices) -> Vec<u8> {
             let blocks = choices.of(&[low, high, high]);
             forged::ring_at(blocks * 64)
         }
-        2 => forged::overflowed_ring(),
-        _ => forged::full_ring(),
+        _ => forged::overflowed_ring(),
     }
 }
 
