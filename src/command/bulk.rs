@@ -121,7 +121,7 @@ fn send(
 ) -> Result<(), Failure> {
     answers.end_empty_lines();
     let answers = answers.into_bits();
-    let processed = answers.len();
+    let processed = answers.count();
     if let (BulkReply::Count, Some(text)) = (reply, refusal) {
         let (unit, all, ones) = (items.form().unit(), items.answers(), answers.ones());
         let described = describe(&Done { unit, all, processed, ones });

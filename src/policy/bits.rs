@@ -43,7 +43,7 @@ impl Bits {
     }
 
     /// The number of bits.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.len
     }
 
@@ -93,7 +93,7 @@ mod tests {
             let room = bits.bytes.capacity();
             let expected: Vec<bool> = (0..len).map(|index| index % 3 == 0).collect();
             expected.iter().for_each(|&bit| bits.push(bit));
-            assert_eq!((bits.len(), bits.ones()), (len, len.div_ceil(3)));
+            assert_eq!((bits.count(), bits.ones()), (len, len.div_ceil(3)));
             assert_eq!(bits.bytes.capacity(), room, "{len} bits");
             assert!(bits.iter().eq(expected.iter().copied()));
             let bitmap = bits.into_bitmap();

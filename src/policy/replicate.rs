@@ -37,7 +37,7 @@ impl NewItems {
 
     /// The number of items that were recorded.
     pub fn recorded(&self) -> usize {
-        self.recorded.len()
+        self.recorded.count()
     }
 
     /// True if no item was new.
