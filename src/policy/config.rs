@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::setting::{ALL, Problem, Setting};
+use super::setting::{ALL, LEGACY, Problem, Setting};
 use crate::server::args::{Arg, Args};
 use crate::server::config::{self, ConfigParameter};
 use crate::server::loading::Loading;
@@ -31,10 +31,10 @@ pub fn apply_arguments(args: Args) -> bool {
 fn apply_argument(name: Arg, value: Arg) -> bool {
     let shown = String::from_utf8_lossy(name.bytes());
     let by_name = |setting: &&&Setting| setting.name.to_str().is_ok_and(|own| name.is(own));
-    let by_legacy = |setting: &&&Setting| setting.legacy.is_some_and(|legacy| name.is(legacy));
-    let setting = match (ALL.iter().find(by_name), ALL.iter().find(by_legacy)) {
+    let by_legacy = |(legacy, _): &&(&str, &Setting)| name.is(legacy);
+    let setting = match (ALL.iter().find(by_name), LEGACY.iter().find(by_legacy)) {
         (Some(setting), _) => setting,
-        (None, Some(setting)) => {
+        (None, Some((_, setting))) => {
             let own = setting.name.to_string_lossy();
             log::warning(&format!(
                 "The '{shown}' configuration is deprecated. Please use '{own}' instead"

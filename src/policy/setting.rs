@@ -15,8 +15,6 @@ use bloomline_core::host::MAX_ERROR_RATE;
 pub struct Setting {
     /// The name in the server's configuration and in the load arguments.
     pub name: &'static CStr,
-    /// The name that RedisBloom before Redis 8 had for it in the load arguments.
-    pub legacy: Option<&'static str>,
     /// The default value as text.
     pub default: &'static CStr,
     /// The value: an integer, or the bits of an `f64`.
@@ -44,163 +42,71 @@ pub enum Problem {
 
 /// The target rate of filters that are created without one: above 0 and below 1. A rate above 0.25
 /// is stored as 0.25.
-pub static ERROR_RATE: Setting = Setting {
-    name: c"bf-error-rate",
-    legacy: Some("ERROR_RATE"),
-    default: c"0.01",
-    value: AtomicU64::new(0.01f64.to_bits()),
-    text: Mutex::new(None),
-    parse: rate,
-};
+pub static ERROR_RATE: Setting = Setting::of_fraction(c"bf-error-rate", c"0.01", rate);
 
 /// The capacity of filters that are created without one, in items: 1 to 2^30.
-pub static INITIAL_SIZE: Setting = Setting {
-    name: c"bf-initial-size",
-    legacy: Some("INITIAL_SIZE"),
-    default: c"100",
-    value: AtomicU64::new(100),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 1, 1 << 30),
-};
+pub static INITIAL_SIZE: Setting =
+    Setting::of_integer(c"bf-initial-size", c"100", |arg| integer(arg, 1, 1 << 30));
 
 /// The expansion of filters that are created without one: 0 to 32768. With 0, filters do not scale.
-pub static EXPANSION_FACTOR: Setting = Setting {
-    name: c"bf-expansion-factor",
-    legacy: None,
-    default: c"2",
-    value: AtomicU64::new(2),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 0, 32_768),
-};
+pub static EXPANSION_FACTOR: Setting =
+    Setting::of_integer(c"bf-expansion-factor", c"2", |arg| integer(arg, 0, 32_768));
 
 /// The most bytes of one filter; 0 stands for the machine's memory.
-pub static MAX_FILTER_BYTES: Setting = Setting {
-    name: c"bf-max-filter-bytes",
-    legacy: None,
-    default: c"0",
-    value: AtomicU64::new(0),
-    text: Mutex::new(None),
-    parse: |arg| {
-        let value = bytes(arg.bytes()).ok_or(Problem::Unreadable)?;
-        Ok(Parsed { value, text: None })
-    },
-};
+pub static MAX_FILTER_BYTES: Setting = Setting::of_integer(c"bf-max-filter-bytes", c"0", |arg| {
+    let value = bytes(arg.bytes()).ok_or(Problem::Unreadable)?;
+    Ok(Parsed { value, text: None })
+});
 
 /// The layout of Bloom filters that are created without one, as an index of the table of layouts.
 /// Read by [`Setting::layout`].
-pub static LAYOUT: Setting = Setting {
-    name: c"bf-layout",
-    legacy: None,
-    default: c"bloomline",
-    value: AtomicU64::new(0),
-    text: Mutex::new(None),
-    parse: |arg| layout(arg, |_| true),
-};
+pub static LAYOUT: Setting =
+    Setting::new(c"bf-layout", c"bloomline", 0, |arg| layout(arg, |_| true));
 
 /// The layout of cuckoo filters that are created without one, as [`LAYOUT`].
-pub static CF_LAYOUT: Setting = Setting {
-    name: c"cf-layout",
-    legacy: None,
-    default: c"bloomline",
-    value: AtomicU64::new(0),
-    text: Mutex::new(None),
-    parse: |arg| layout(arg, |row| row.has_cuckoo),
-};
+pub static CF_LAYOUT: Setting =
+    Setting::new(c"cf-layout", c"bloomline", 0, |arg| layout(arg, |row| row.has_cuckoo));
 
 /// The target rate of cuckoo filters that are created without one, in Bloomline's layout: above 0
 /// and below 1. A rate above 0.25 is stored as 0.25.
-pub static CF_ERROR_RATE: Setting = Setting {
-    name: c"cf-error-rate",
-    legacy: None,
-    default: c"0.01",
-    value: AtomicU64::new(0.01f64.to_bits()),
-    text: Mutex::new(None),
-    parse: rate,
-};
+pub static CF_ERROR_RATE: Setting = Setting::of_fraction(c"cf-error-rate", c"0.01", rate);
 
 /// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at
 /// least twice `cf-bucket-size`.
-pub static CF_INITIAL_SIZE: Setting = Setting {
-    name: c"cf-initial-size",
-    legacy: None,
-    default: c"1024",
-    value: AtomicU64::new(1024),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 2 * CF_BUCKET_SIZE.integer(), MAX_CF_CAPACITY),
-};
+pub static CF_INITIAL_SIZE: Setting = Setting::of_integer(c"cf-initial-size", c"1024", |arg| {
+    integer(arg, 2 * CF_BUCKET_SIZE.integer(), MAX_CF_CAPACITY)
+});
 
 /// The entries of a bucket of cuckoo filters that are created without a number: 1 to 255, and at
 /// most half of `cf-initial-size`.
-pub static CF_BUCKET_SIZE: Setting = Setting {
-    name: c"cf-bucket-size",
-    legacy: None,
-    default: c"2",
-    value: AtomicU64::new(2),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 1, max_bucket_size()),
-};
+pub static CF_BUCKET_SIZE: Setting =
+    Setting::of_integer(c"cf-bucket-size", c"2", |arg| integer(arg, 1, max_bucket_size()));
 
 /// Entries that an insertion into a cuckoo filter may move: 1 to 65535.
-pub static CF_MAX_ITERATIONS: Setting = Setting {
-    name: c"cf-max-iterations",
-    legacy: None,
-    default: c"20",
-    value: AtomicU64::new(20),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 1, u16::MAX.into()),
-};
+pub static CF_MAX_ITERATIONS: Setting =
+    Setting::of_integer(c"cf-max-iterations", c"20", |arg| integer(arg, 1, u16::MAX.into()));
 
 /// The expansion of cuckoo filters that are created without one: 0 to 32768. With 0, filters do not
 /// grow.
-pub static CF_EXPANSION_FACTOR: Setting = Setting {
-    name: c"cf-expansion-factor",
-    legacy: None,
-    default: c"1",
-    value: AtomicU64::new(1),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 0, 32_768),
-};
+pub static CF_EXPANSION_FACTOR: Setting =
+    Setting::of_integer(c"cf-expansion-factor", c"1", |arg| integer(arg, 0, 32_768));
 
 /// A cuckoo filter with this many tables takes no more items: 1 to 65536.
-pub static CF_MAX_EXPANSIONS: Setting = Setting {
-    name: c"cf-max-expansions",
-    legacy: Some("CF_MAX_EXPANSIONS"),
-    default: c"32",
-    value: AtomicU64::new(32),
-    text: Mutex::new(None),
-    parse: |arg| integer(arg, 1, 65_536),
-};
+pub static CF_MAX_EXPANSIONS: Setting =
+    Setting::of_integer(c"cf-max-expansions", c"32", |arg| integer(arg, 1, 65_536));
 
 /// The tightening ratio of filters in valkey-bloom's layout that are created without one: above 0
 /// and below 1.
-pub static TIGHTENING_RATIO: Setting = Setting {
-    name: c"bloom-tightening-ratio",
-    legacy: None,
-    default: c"0.5",
-    value: AtomicU64::new(0.5f64.to_bits()),
-    text: Mutex::new(None),
-    parse: |arg| fraction(arg).map(|ratio| Parsed { value: ratio.to_bits(), text: None }),
-};
+pub static TIGHTENING_RATIO: Setting =
+    Setting::of_fraction(c"bloom-tightening-ratio", c"0.5", |arg| {
+        fraction(arg).map(|ratio| Parsed { value: ratio.to_bits(), text: None })
+    });
 
 /// `yes` if filters in valkey-bloom's layout get a random seed; the fixed one otherwise.
-pub static USE_RANDOM_SEED: Setting = Setting {
-    name: c"bloom-use-random-seed",
-    legacy: None,
-    default: c"yes",
-    value: AtomicU64::new(1),
-    text: Mutex::new(None),
-    parse: switch,
-};
+pub static USE_RANDOM_SEED: Setting = Setting::new(c"bloom-use-random-seed", c"yes", 1, switch);
 
 /// `yes` if active defragmentation moves filters.
-pub static DEFRAG_ENABLED: Setting = Setting {
-    name: c"bloom-defrag-enabled",
-    legacy: None,
-    default: c"yes",
-    value: AtomicU64::new(1),
-    text: Mutex::new(None),
-    parse: switch,
-};
+pub static DEFRAG_ENABLED: Setting = Setting::new(c"bloom-defrag-enabled", c"yes", 1, switch);
 
 /// The largest capacity of a first table of a cuckoo filter, in items: RedisBloom's limit.
 pub const MAX_CF_CAPACITY: u64 = 1 << 30;
@@ -233,7 +139,44 @@ pub static ALL: [&Setting; 15] = [
     &DEFRAG_ENABLED,
 ];
 
+/// Load arguments of RedisBloom before Redis 8, and what they set.
+pub static LEGACY: [(&str, &Setting); 3] = [
+    ("ERROR_RATE", &ERROR_RATE),
+    ("INITIAL_SIZE", &INITIAL_SIZE),
+    ("CF_MAX_EXPANSIONS", &CF_MAX_EXPANSIONS),
+];
+
 impl Setting {
+    /// A setting whose default is a word, which has the value `value`.
+    const fn new(
+        name: &'static CStr,
+        default: &'static CStr,
+        value: u64,
+        parse: fn(Arg) -> Result<Parsed, Problem>,
+    ) -> Self {
+        Self { name, default, value: AtomicU64::new(value), text: Mutex::new(None), parse }
+    }
+
+    /// A setting whose default is an integer.
+    const fn of_integer(
+        name: &'static CStr,
+        default: &'static CStr,
+        parse: fn(Arg) -> Result<Parsed, Problem>,
+    ) -> Self {
+        Self::new(name, default, digits(default).0, parse)
+    }
+
+    /// A setting whose default is a decimal fraction.
+    const fn of_fraction(
+        name: &'static CStr,
+        default: &'static CStr,
+        parse: fn(Arg) -> Result<Parsed, Problem>,
+    ) -> Self {
+        let (number, scale) = digits(default);
+        // Both are exact, so this is the number that a parser returns.
+        Self::new(name, default, (number as f64 / scale as f64).to_bits(), parse)
+    }
+
     /// The value of an integer setting.
     pub fn integer(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
@@ -278,6 +221,22 @@ impl Setting {
         self.value.store(value, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// The digits of a decimal number, and the power of ten that they are divided by.
+const fn digits(text: &CStr) -> (u64, u64) {
+    let (mut rest, mut number, mut scale, mut is_fraction) = (text.to_bytes(), 0, 1, false);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'.' => is_fraction = true,
+            digit => {
+                number = 10 * number + (digit - b'0') as u64;
+                scale *= if is_fraction { 10 } else { 1 };
+            }
+        }
+        rest = others;
+    }
+    (number, scale)
 }
 
 /// A layout of those that `is_possible`, as its index in the table.
