@@ -63,6 +63,13 @@ pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
     digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} returned {reply}: {why}"))
 }
 
+/// A reply to BF.DEBUG without the ages of generations, and without the lengths of its lines, which
+/// depend on them.
+pub fn without_ages(debug: &str) -> String {
+    let is_constant = |word: &&str| !word.starts_with("age:") && !word.starts_with('$');
+    debug.split([' ', ']']).filter(is_constant).collect::<Vec<_>>().join(" ")
+}
+
 /// Bytes of each layer, oldest first, by BF.DEBUG.
 pub fn layer_bytes(client: &mut Client, key: &str) -> Vec<u64> {
     let debug = client.ask(&format!("BF.DEBUG {key}"));

@@ -5,7 +5,7 @@ use bloomline_harness::{Client, numbered, show};
 use redis::Value;
 
 use super::binary;
-use crate::inspect::digest;
+use crate::inspect::{digest, without_ages};
 use crate::packed::{FORMS, send};
 use crate::windowed::header;
 
@@ -72,11 +72,7 @@ pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
     let mut seen = vec![digest(client, key), client.ask(&format!("TYPE {key}"))];
     match family {
         Family::Bloom => {
-            let debug = client.ask(&format!("BF.DEBUG {key}"));
-            // The length of a line stands before it, and depends on the age.
-            let is_constant = |word: &&str| !word.starts_with("age:") && !word.starts_with('$');
-            let debug: Vec<&str> = debug.split([' ', ']']).filter(is_constant).collect();
-            seen.push(debug.join(" "));
+            seen.push(without_ages(&client.ask(&format!("BF.DEBUG {key}"))));
             for question in ["BF.INFO", "BF.STATS", "BF.CARD"] {
                 let reply = client.ask(&format!("{question} {key}"));
                 // This one depends on the limits of the server.
