@@ -169,7 +169,7 @@ impl WriteFields for FieldWriter {
 /// The server's number for a value of a module.
 pub const MODULE: u8 = 7;
 /// Bytes after the value: RDB version and checksum.
-pub const FOOTER: usize = 10;
+const FOOTER: usize = 10;
 
 /// A payload as a list of fields.
 ///

@@ -5,6 +5,7 @@
 //! expansion is deleted before a second table can be full.
 
 use arbitrary::{Result, Unstructured};
+use bloomline_harness::arguments;
 
 use super::words::{Words, item, items, iterator, number, word};
 
@@ -99,20 +100,19 @@ pub fn end_options(call: &mut Words) {
 
 /// The calls of a short life of a filter: what random calls would seldom do, or make too large.
 pub fn life(u: &mut Unstructured, key: &[u8]) -> Result<Vec<Words>> {
-    let line = |text: &str| -> Words { text.split(' ').map(word).collect() };
     let key = String::from_utf8_lossy(key).into_owned();
-    let mut calls = vec![line(&format!("DEL {key}"))];
+    let mut calls = vec![arguments(&format!("DEL {key}"))];
     let (capacity, bucket) = (u.int_in_range(4..=600u16)?, u.int_in_range(1..=255u8)?);
     if u.ratio(1, 4)? {
         // One table of an expansion that the next one could not be allocated for.
-        calls.push(line(&format!("CF.RESERVE {key} 64 BUCKETSIZE 1 EXPANSION 32768")));
+        calls.push(arguments(&format!("CF.RESERVE {key} 64 BUCKETSIZE 1 EXPANSION 32768")));
         let items = u.int_in_range(1..=90u8)?;
-        calls.push(line(&format!("CF.INSERT {key} ITEMS")));
+        calls.push(arguments(&format!("CF.INSERT {key} ITEMS")));
         let last = calls.len() - 1;
         calls[last].extend((0..items).map(word));
         calls.extend(["CF.INFO", "CF.SCANDUMP", "DEL"].map(|name| match name {
-            "CF.SCANDUMP" => line(&format!("{name} {key} 0")),
-            _ => line(&format!("{name} {key}")),
+            "CF.SCANDUMP" => arguments(&format!("{name} {key} 0")),
+            _ => arguments(&format!("{name} {key}")),
         }));
         return Ok(calls);
     }
@@ -120,15 +120,15 @@ pub fn life(u: &mut Unstructured, key: &[u8]) -> Result<Vec<Words>> {
     let bucket = if u.arbitrary()? { bucket } else { bucket % 4 + 1 };
     let (expansion, iterations) = (u.int_in_range(0..=1u8)?, u.int_in_range(1..=50u8)?);
     let reserve = format!("CF.RESERVE {key} {capacity} BUCKETSIZE {bucket}");
-    calls.push(line(&format!("{reserve} EXPANSION {expansion} MAXITERATIONS {iterations}")));
+    calls.push(arguments(&format!("{reserve} EXPANSION {expansion} MAXITERATIONS {iterations}")));
     let (kinds, copies) = (u.int_in_range(1..=5u16)?, u.int_in_range(1..=120u16)?);
-    let mut insert = line(&format!("CF.INSERT {key} ITEMS"));
+    let mut insert = arguments(&format!("CF.INSERT {key} ITEMS"));
     insert.extend((0..copies).map(|copy| word(copy % kinds)));
-    calls.extend([insert, line(&format!("CF.COUNT {key} 0"))]);
+    calls.extend([insert, arguments(&format!("CF.COUNT {key} 0"))]);
     for copy in 0..u.int_in_range(0..=copies)? {
-        calls.push(line(&format!("CF.DEL {key} {}", copy % kinds)));
+        calls.push(arguments(&format!("CF.DEL {key} {}", copy % kinds)));
     }
-    calls.push(line(&format!("CF.COMPACT {key}")));
+    calls.push(arguments(&format!("CF.COMPACT {key}")));
     Ok(calls)
 }
 

@@ -2,11 +2,12 @@
 //! and calls of the other commands; some are damaged, with numbers at the limits.
 
 use arbitrary::{Result, Unstructured};
+use bloomline_harness::arguments;
 use bloomline_reference::checks::number::{double, whole};
 
-use super::Family;
 use super::redisbloom::{self, key};
 use super::words::{Words, item, items, word};
+use crate::filters::Family;
 use crate::packed::{FORMS, Form};
 
 /// The options of every kind of filter. The windows are so long that no case of a test lasts as
@@ -74,7 +75,7 @@ fn options(u: &mut Unstructured) -> Result<Words> {
             options += &format!(" {}", u.choose(&OPTIONS)?);
         }
     }
-    Ok(options.split_whitespace().map(word).collect())
+    Ok(arguments(&options))
 }
 
 /// Adds options to a call that may create a filter.
@@ -93,9 +94,7 @@ fn with_options(u: &mut Unstructured, mut call: Words) -> Result<Words> {
             end = end.min(2);
             options(u)?
         }
-        b"CF.RESERVE" if u.arbitrary()? => {
-            u.choose(&CUCKOO_OPTIONS)?.split(' ').map(word).collect()
-        }
+        b"CF.RESERVE" if u.arbitrary()? => arguments(u.choose(&CUCKOO_OPTIONS)?),
         _ => Words::new(),
     };
     call.splice(end..end, added);
@@ -170,7 +169,7 @@ pub fn reads(name: &[u8]) -> bool {
 /// In one case of twelve, changes an argument: removes, repeats, inserts, moves or overwrites it.
 pub fn damage(u: &mut Unstructured, command: &mut Words) -> Result<()> {
     // The module is under test: neither keys change, nor the commands of the server.
-    let is_own = Family::of(&command[0]).is_some();
+    let is_own = Family::of_command(&command[0]).is_some();
     if u.int_in_range(0..=11u8)? != 0 || command.len() < 3 || !is_own {
         return Ok(());
     }

@@ -1,9 +1,11 @@
 //! Calls of RedisBloom's commands, valid and not, generated from bytes.
 
 use arbitrary::{Result, Unstructured};
+use bloomline_harness::arguments;
 
+use super::cuckoo;
 use super::words::{Words, item, items, iterator, number, word};
-use super::{Family, cuckoo};
+use crate::filters::Family;
 
 /// The keys: three of filters, one of a string. They are few, so that calls meet.
 pub const KEYS: [&str; 4] = ["a", "b", "c", "text"];
@@ -67,7 +69,7 @@ fn of_the_server(u: &mut Unstructured, key: Vec<u8>) -> Result<Words> {
     Ok(match u.int_in_range(0..=4u8)? {
         0 => vec![word("DEL"), key],
         1 => {
-            let mut call: Words = u.choose(&NAMES)?.split(' ').map(word).collect();
+            let mut call = arguments(u.choose(&NAMES)?);
             call.push(key);
             call
         }

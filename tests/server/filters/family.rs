@@ -32,6 +32,20 @@ impl Family {
         }
     }
 
+    /// The family of a command; none of a command of the server.
+    pub fn of_command(name: &[u8]) -> Option<Self> {
+        match name.get(..3)?.to_ascii_uppercase().as_slice() {
+            b"BF." => Some(Self::Bloom),
+            b"CF." => Some(Self::Cuckoo),
+            _ => None,
+        }
+    }
+
+    /// A command that both families have, such as `INFO`, with its prefix.
+    pub fn command(self, name: &str) -> Vec<u8> {
+        format!("{}.{name}", self.prefix()).into_bytes()
+    }
+
     /// Adds items in one call, which has one reply per item.
     pub fn add<A: AsRef<[u8]>>(self, client: &mut Client, key: &str, items: &[A]) -> Value {
         let start: &[&[u8]] = match self {

@@ -2,20 +2,14 @@
 //! process.
 
 use bloomline_core::host::{Demand, MAX_ERROR_RATE, Window};
+use bloomline_harness::arguments;
 use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::filter::{Filter, Outcome};
 use bloomline_reference::life::kinds::{Numbers, Shape};
 use bloomline_reference::life::steps::item;
 
+use crate::calls::words::Words;
 use crate::packed::{FORMS, Form};
-
-/// The arguments of a command, beginning with its name.
-pub type Words = Vec<Vec<u8>>;
-
-/// A command line without items.
-pub fn line(text: &str) -> Words {
-    text.split_whitespace().map(|word| word.as_bytes().to_vec()).collect()
-}
 
 /// Options of headers that BF.RESERVE writes: growing filters, and fixed ones.
 const RESERVED: [u32; 2] = [5, 13];
@@ -105,13 +99,15 @@ impl Manner {
     /// The arguments of a call. `names` are the commands for one item, for several, for packed
     /// ones.
     pub fn words(self, names: [&str; 3], before: &str, key: &str, items: &[Vec<u8>]) -> Words {
-        let start = |name: &str| line(&format!("{name} {key}"));
+        let start = |name: &str| arguments(&format!("{name} {key}"));
         match self {
             Self::One => [start(names[0]), items.to_vec()].concat(),
-            Self::Many | Self::Insert => [start(names[1]), line(before), items.to_vec()].concat(),
+            Self::Many | Self::Insert => {
+                [start(names[1]), arguments(before), items.to_vec()].concat()
+            }
             Self::Packed { form, is_counted } => {
                 let count = if is_counted { "COUNT" } else { "" };
-                [start(names[2]), form.args(items), line(count)].concat()
+                [start(names[2]), form.args(items), arguments(count)].concat()
             }
         }
     }

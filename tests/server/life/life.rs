@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bloomline_core::host::Window;
-use bloomline_harness::{Client, Clock, bulk, matches, show};
+use bloomline_harness::{Client, Clock, arguments, bulk, matches, show};
 use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::filter::{Filter, emptied};
 use bloomline_reference::life::forgery::forge;
@@ -13,7 +13,8 @@ use bloomline_reference::life::kinds::{Kind, Numbers, Shape};
 use bloomline_reference::life::steps::{ABSENT, Items, Order, Span, Step, choose, item};
 use redis::Value;
 
-use super::calls::{Insertion, Manner, Words, line, permit, reserve};
+use super::calls::{Insertion, Manner, permit, reserve};
+use crate::calls::words::Words;
 
 /// The most layers of a Bloom filter.
 const MOST_PARTS: u32 = 60;
@@ -351,10 +352,10 @@ impl Life {
         let words = manner.words(names, "", &self.key, &items);
         self.call(&words, |filter, now| manner.reply_of_answers(&filter.contains_all(&items, now)));
         if self.is_cuckoo() {
-            let count = [line(&format!("CF.COUNT {}", self.key)), vec![one.clone()]].concat();
+            let count = [arguments(&format!("CF.COUNT {}", self.key)), vec![one.clone()]].concat();
             return self.call(&count, |filter, now| format!(":{}", filter.count(&one, now)));
         }
-        let card = line(&format!("BF.CARD {}", self.key));
+        let card = arguments(&format!("BF.CARD {}", self.key));
         self.call(&card, |filter, now| {
             let len = filter.windowed().map_or_else(|| filter.len(), |it| it.len_at(now));
             format!(":{}", len.min(i64::MAX as u64))
@@ -376,7 +377,7 @@ impl Life {
     fn advance(&mut self, is_refused: bool) {
         let limit = self.limit(if is_refused { 1 } else { self.most_bytes });
         let at = time(&mut self.client).saturating_sub(STALE);
-        let words = line(&format!("BF.ROTATE {} AT {at}", self.key));
+        let words = arguments(&format!("BF.ROTATE {} AT {at}", self.key));
         self.call(&words, |filter, _| {
             let Some(windowed) = filter.windowed_mut() else {
                 return "-ERR the filter has no generations: <any>".to_owned();
@@ -392,7 +393,7 @@ impl Life {
 
     fn rotate(&mut self) {
         let limit = self.most_bytes;
-        let words = line(&format!("BF.ROTATE {}", self.key));
+        let words = arguments(&format!("BF.ROTATE {}", self.key));
         self.call(&words, |filter, now| match filter.windowed_mut() {
             Some(windowed) if windowed.spec().window == Window::Manual => {
                 let result = windowed.rotate(now, &mut permit(limit));
@@ -404,7 +405,7 @@ impl Life {
 
     fn compact(&mut self) {
         let prefix = if self.is_cuckoo() { "CF" } else { "BF" };
-        let words = line(&format!("{prefix}.COMPACT {}", self.key));
+        let words = arguments(&format!("{prefix}.COMPACT {}", self.key));
         self.call(&words, |filter, _| match filter.compact() {
             Ok((_, freed)) if filter.bloom().is_some() => format!(":{freed}"),
             Ok(_) => "+OK".to_owned(),
@@ -430,7 +431,7 @@ impl Life {
         let source = self.decoded(&other);
         let least = self.filter.size_bytes();
         let limit = self.limit(if is_refused { least } else { self.most_bytes });
-        self.call(&line(&format!("BF.MERGE {key} {other}")), |filter, _| {
+        self.call(&arguments(&format!("BF.MERGE {key} {other}")), |filter, _| {
             let (Filter::Bloom(filter), Filter::Bloom(source)) = (filter, &source) else {
                 return String::new();
             };

@@ -3,17 +3,18 @@
 //! on the replica as well.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_harness::{Client, Random, Server, numbered, seal_dump, show};
+use bloomline_harness::{Client, Random, Server, arguments, numbered, seal_dump, show};
 use bloomline_reference::checks::header;
-use bloomline_reference::checks::number::{double, whole};
-use bloomline_reference::payload::{Field, MODULE, Payload};
+use bloomline_reference::checks::values::damage_field;
+use bloomline_reference::payload::{MODULE, Payload};
 use redis::Value;
 
-use super::calls::line;
 use crate::calls::cuckoo::Numbers;
 use crate::calls::own;
 use crate::calls::redisbloom::{KEYS, key};
 use crate::calls::words::{Words, word};
+use crate::filters::Family;
+use crate::hostile::{assert_restores, assert_works};
 use crate::inspect::digest;
 
 /// Bytes that decide a call. One that needs more is not sent.
@@ -66,7 +67,7 @@ impl Strangers {
                 let headers = header::family(u)?;
                 let mut merge = vec![word("BF.MERGE"), word(KEYS[headers.len() - 1])];
                 for (key, header) in KEYS.into_iter().zip(headers) {
-                    self.run(line(&format!("DEL {key}")));
+                    self.run(arguments(&format!("DEL {key}")));
                     self.run(vec![word("BF.LOADCHUNK"), word(key), word(1), header]);
                     merge.push(word(key));
                 }
@@ -83,7 +84,8 @@ impl Strangers {
                 let mut payload = Payload::parse(&self.client.dump(known));
                 damage(u, &mut payload)?;
                 let mut body = payload.body();
-                for _ in 0..if u.ratio(1, 4)? { u.int_in_range(1..=4u8)? } else { 0 } {
+                let bytes = if u.ratio(1, 4)? { u.int_in_range(1..=4u8)? } else { 0 };
+                for _ in 0..bytes {
                     // The first byte selects the server's own types, which are not under test.
                     let at = u.int_in_range(1..=body.len() - 3)?;
                     body[at] = u.arbitrary()?;
@@ -103,22 +105,13 @@ impl Strangers {
         let reply = self.caller.run_before_echo(&command, &token);
         if let [name, key, ..] = &command[..]
             && !own::reads(name)
+            && let Value::BulkString(dump) = self.client.run(&[b"DUMP", &key[..]])
+            && dump.first() == Some(&MODULE)
         {
-            self.assert_reloads(&String::from_utf8_lossy(key));
+            let (key, what) = (String::from_utf8_lossy(key), String::from_utf8_lossy(name));
+            assert_restores(&mut self.client, &key, &dump, &what);
         }
         reply
-    }
-
-    /// Asserts that a filter is restored from its own payload to an equal one.
-    fn assert_reloads(&mut self, key: &str) {
-        match self.client.run(&["DUMP", key]) {
-            Value::BulkString(dump) if dump.first() == Some(&MODULE) => {
-                assert_eq!(self.client.restore("restored", &dump), "+OK", "{key}");
-                assert_eq!(digest(&mut self.client, "restored"), digest(&mut self.client, key));
-                assert_eq!(self.client.ask("DEL restored"), ":1");
-            }
-            _ => {}
-        }
     }
 
     /// Asserts that each filter that the calls have left serves, and that the replica has it.
@@ -133,40 +126,42 @@ impl Strangers {
         assert_eq!(replica.ask("DEBUG DIGEST"), self.client.ask("DEBUG DIGEST"), "the replica");
     }
 
-    /// Runs all commands that read a filter, none of which may be refused; then those that change
-    /// one, on a copy. It may be full or unable to grow.
+    /// Runs all commands on copies of a filter. None that reads may be refused, and each change has
+    /// exactly one reply. The filter may be full or unable to grow.
     fn assert_serves(&mut self, key: &str) {
-        let family = self.client.family(key);
-        let (reads, add, changes): (&[&str], _, &[&str]) = match family {
-            "BF" => (
-                &["INFO", "STATS", "CARD", "DEBUG"],
-                "BF.MADD copied",
-                &["ROTATE copied", "ROTATE copied AT 5", "MERGE copied KEY", "COMPACT copied"],
-            ),
-            _ => (
-                &["INFO", "DEBUG"],
-                "CF.INSERT copied ITEMS",
-                &["DEL copied one", "COMPACT copied"],
-            ),
-        };
-        for name in reads {
-            let reply = self.client.ask(&format!("{family}.{name} {key}"));
-            assert!(!reply.starts_with('-'), "{family}.{name} {key} returned {reply}");
-        }
-        let mexists = [line(&format!("{family}.MEXISTS {key}")), numbered("absent", 70)].concat();
-        let found = show(&self.run(mexists));
+        let family = Family::of(&mut self.client, key);
+        let mexists = vec![family.command("MEXISTS"), word(key)];
+        let found = show(&self.run([mexists, numbered("absent", 70)].concat()));
         assert!(found.starts_with("*["), "{found}");
-        assert_eq!(self.client.ask(&format!("COPY {key} copied")), ":1");
-        assert_eq!(digest(&mut self.client, "copied"), digest(&mut self.client, key));
+        let (add, changes): (_, &[&str]) = match family {
+            Family::Bloom => (
+                "BF.MADD copied",
+                &[
+                    "BF.ROTATE copied",
+                    "BF.ROTATE copied AT 5",
+                    "BF.MERGE copied KEY",
+                    "BF.COMPACT copied",
+                ],
+            ),
+            Family::Cuckoo => {
+                ("CF.INSERT copied ITEMS", &["CF.DEL copied one", "CF.COMPACT copied"])
+            }
+        };
+        self.copy(key);
+        assert_works(&mut self.client, "copied", key);
+        self.copy(key);
         for change in changes {
             for count in [1, 70, 300] {
-                self.run([line(add), numbered(&format!("{change} {count}"), count)].concat());
+                self.run([arguments(add), numbered(&format!("{change} {count}"), count)].concat());
             }
-            self.run(line(&format!("{family}.{}", change.replace("KEY", key))));
+            self.run(arguments(&change.replace("KEY", key)));
         }
-        self.client.copy_by_chunks("copied", "loaded");
-        assert_eq!(digest(&mut self.client, "loaded"), digest(&mut self.client, "copied"));
-        assert_eq!(self.client.ask("DEL copied loaded"), ":2");
+        assert_works(&mut self.client, "copied", key);
+    }
+
+    fn copy(&mut self, key: &str) {
+        assert_eq!(self.client.ask(&format!("COPY {key} copied")), ":1");
+        assert_eq!(digest(&mut self.client, "copied"), digest(&mut self.client, key));
     }
 }
 
@@ -184,27 +179,8 @@ fn damage(u: &mut Unstructured, payload: &mut Payload) -> Result<()> {
             2 => payload.fields.swap(at, u.choose_index(count)?),
             3 => payload.id = payload.id & !0x3ff | u64::from(u.int_in_range(0..=6u16)?),
             4 => payload.fields.truncate(at),
-            _ => damage_field(u, &mut payload.fields[at])?,
+            _ => damage_field(&mut payload.fields[at], u)?,
         }
-    }
-    Ok(())
-}
-
-fn damage_field(u: &mut Unstructured, field: &mut Field) -> Result<()> {
-    match field {
-        Field::Unsigned(number) => *number = whole(u)?,
-        Field::Number(number) => *number = double(u)?,
-        Field::String(string) => match u.int_in_range(0..=4u8)? {
-            0 => string.clear(),
-            1 => string.truncate(u.int_in_range(0..=string.len())?),
-            2 => string.push(u.arbitrary()?),
-            3 => string.fill(0xff),
-            _ if string.is_empty() => {}
-            _ => {
-                let at = u.choose_index(string.len())?;
-                string[at] = u.arbitrary()?;
-            }
-        },
     }
     Ok(())
 }

@@ -13,17 +13,17 @@ use std::time::Duration;
 
 use arbitrary::{Result, Unstructured};
 use bloomline_harness::{
-    Kind, Random, Server, Setup, append_only_file, for_newest_servers, numbered, redisbloom,
-    report_missing,
+    Kind, Random, Server, Setup, append_only_file, arguments, for_newest_servers, numbered,
+    redisbloom, report_missing,
 };
 use bloomline_reference::life::variable;
 use redis::Value;
 
 use super::differences::{Call, DIFFERENCES};
-use crate::calls::Family;
 use crate::calls::cuckoo::{self, Numbers};
 use crate::calls::redisbloom::{self as calls, KEYS};
 use crate::calls::words::{self, Words};
+use crate::filters::Family;
 
 /// The number of cases per server. Each has a hundred calls or more.
 const CASES: u64 = 500;
@@ -99,10 +99,6 @@ fn read_reply(stream: &mut BufReader<UnixStream>, reply: &mut Vec<u8>) {
     }
 }
 
-fn words(line: &str) -> Words {
-    line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
-}
-
 fn parsed(reply: &[u8]) -> Value {
     redis::parse_redis_value(reply).expect("a whole reply")
 }
@@ -152,8 +148,8 @@ impl Pair {
         let protocol = 2 + seed % 2;
         self.family = if (seed / 2).is_multiple_of(4) { Family::Bloom } else { Family::Cuckoo };
         for side in [&mut self.theirs, &mut self.ours] {
-            side.run(&words(&format!("HELLO {protocol}")));
-            side.run(&words("FLUSHALL"));
+            side.run(&arguments(&format!("HELLO {protocol}")));
+            side.run(&arguments("FLUSHALL"));
         }
     }
 
@@ -161,7 +157,7 @@ impl Pair {
     /// difference of the table explains it, and its keys are deleted on both.
     fn run(&mut self, call: Words) -> Option<Vec<u8>> {
         self.calls += 1;
-        let family = Family::of(&call[0]);
+        let family = Family::of_command(&call[0]);
         self.cuckoo_calls += u64::from(family == Some(Family::Cuckoo));
         self.is_forged |= call[0] == b"CF.LOADCHUNK";
         let families = family.map_or(vec![Family::Bloom, Family::Cuckoo], |family| vec![family]);
@@ -189,7 +185,7 @@ impl Pair {
         };
         *self.seen.entry(known.what).or_default() += 1;
         // A call may name any of its arguments as a key.
-        let delete = [words("DEL"), call[1..].to_vec()].concat();
+        let delete = [arguments("DEL"), call[1..].to_vec()].concat();
         self.theirs.run(&delete);
         self.ours.run(&delete);
         None
@@ -223,9 +219,9 @@ impl Pair {
                 // The error rate of the newest layer is soon too small for another one.
                 let key = String::from_utf8(calls::key(u)?).expect("one of the keys");
                 let items = numbered(&key, u.int_in_range(1..=60)?);
-                self.run(words(&format!("DEL {key}")));
-                self.run(words(&format!("BF.RESERVE {key} 1e-318 1 EXPANSION 1")));
-                self.run([words(&format!("BF.MADD {key}")), items].concat());
+                self.run(arguments(&format!("DEL {key}")));
+                self.run(arguments(&format!("BF.RESERVE {key} 1e-318 1 EXPANSION 1")));
+                self.run([arguments(&format!("BF.MADD {key}")), items].concat());
             }
             _ => {
                 let call = calls::call(u, family)?;
@@ -266,7 +262,7 @@ impl Pair {
         let mut filters = 0;
         for key in KEYS {
             for line in ["TYPE KEY", "BF.INFO KEY", "CF.INFO KEY", "DUMP KEY"] {
-                let reply = self.run(words(&line.replace("KEY", key)));
+                let reply = self.run(arguments(&line.replace("KEY", key)));
                 filters += u64::from(reply.is_some_and(|reply| reply.starts_with(b"+MBbloom")));
             }
             for family in [Family::Bloom, Family::Cuckoo] {

@@ -62,12 +62,6 @@ pub fn family(u: &mut Unstructured) -> Result<Vec<Vec<u8>>> {
     Ok(headers)
 }
 
-/// A header of this project's layout, mostly valid.
-pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let header = if u.arbitrary()? { Plain::valid(u)?.into() } else { Windowed::valid(u)?.into() };
-    damaged(header, u)
-}
-
 /// The bytes of a header. Every second one is valid. The others have a random byte, are truncated,
 /// have one more byte, or one or two wrong fields.
 fn damaged(mut header: Header, u: &mut Unstructured) -> Result<Vec<u8>> {

@@ -91,11 +91,17 @@ pub(super) fn damage(fields: &mut Vec<Field>, u: &mut Unstructured) -> Result<()
             fields.remove(at);
             continue;
         }
-        match &mut fields[at] {
-            Field::Unsigned(value) => *value = number::whole(u)?,
-            Field::Number(value) => *value = number::double(u)?,
-            Field::String(bytes) => damage_bytes(bytes, u)?,
-        }
+        damage_field(&mut fields[at], u)?;
+    }
+    Ok(())
+}
+
+/// Changes a field, or nothing.
+pub fn damage_field(field: &mut Field, u: &mut Unstructured) -> Result<()> {
+    match field {
+        Field::Unsigned(value) => *value = number::whole(u)?,
+        Field::Number(value) => *value = number::double(u)?,
+        Field::String(bytes) => damage_bytes(bytes, u)?,
     }
     Ok(())
 }
