@@ -134,7 +134,7 @@ def some_cuts(random):
 
 
 def finish(programs):
-    """Returns the status of each program. One that fails says so in its last line."""
+    """Returns the status of each program. The last line of one that fails names the reason."""
     statuses = []
     for program in programs:
         _, errors = program.communicate(timeout=DEADLINE)
