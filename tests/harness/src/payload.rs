@@ -3,6 +3,9 @@
 
 use crc::{CRC_64_REDIS, Crc};
 
+/// Made once: it holds a table.
+static CHECKSUM: Crc<u64> = Crc::<u64>::new(&CRC_64_REDIS);
+
 /// Bytes after the value: version and checksum.
 const FOOTER: usize = 10;
 
@@ -15,7 +18,7 @@ pub fn body_of_dump(dump: &[u8]) -> &[u8] {
 /// module.
 pub fn seal_dump(body: &[u8]) -> Vec<u8> {
     let mut dump = body.to_vec();
-    dump.extend(Crc::<u64>::new(&CRC_64_REDIS).checksum(body).to_le_bytes());
+    dump.extend(CHECKSUM.checksum(body).to_le_bytes());
     dump
 }
 
