@@ -54,16 +54,19 @@ print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests
 
 # build_quick: installs the three servers and builds what the quick tier runs.
 build_quick() {
-    # Most of the release build keeps one core busy only, so the tests are compiled beside it.
+    # Most of the release build keeps one core busy only, and fetching waits for the network, so the
+    # tests are compiled beside them.
     make --no-print-directory build &
     local release=$!
-    # shellcheck disable=SC2064 # the process of now
-    trap "kill $release 2>/dev/null || true" EXIT
+    scripts/servers.sh "${quick_servers[@]}" &
+    local servers=$!
+    # shellcheck disable=SC2064 # the processes of now
+    trap "kill $release $servers 2>/dev/null || true" EXIT
     # Its tests need an interpreter of WebAssembly, which takes long to compile.
     packages+=(--exclude bloomline-calculator)
     examples=(--example panicking)
-    scripts/servers.sh "${quick_servers[@]}"
     build --lib "${quick_tests[@]/#/--test=}"
+    wait "$servers"
     audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
     # Builds with other features write the same file.
     grep -qa 'ledger: allocation at' "$audited_module" || {
