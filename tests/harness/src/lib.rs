@@ -47,7 +47,7 @@ pub use kinds::{
     for_newest_servers, newest, one_per_version, quick, report_missing, servers_folder,
 };
 pub use limits::Limits;
-pub use payload::{body_of_dump, seal_dump, truncate_dump};
+pub use payload::{DUMP_FOOTER, body_of_dump, seal_dump, truncate_dump};
 pub use process::Process;
 pub use random::{Random, numbered};
 pub use replica::Replica;

@@ -7,7 +7,7 @@ use crc::{CRC_64_REDIS, Crc};
 static CHECKSUM: Crc<u64> = Crc::<u64>::new(&CRC_64_REDIS);
 
 /// Bytes after the value: version and checksum.
-const FOOTER: usize = 10;
+pub const DUMP_FOOTER: usize = 10;
 
 /// A payload without its checksum: the value and the RDB version.
 pub fn body_of_dump(dump: &[u8]) -> &[u8] {
@@ -24,6 +24,6 @@ pub fn seal_dump(body: &[u8]) -> Vec<u8> {
 
 /// Truncates the value to `length` bytes; keeps the version, and computes the checksum again.
 pub fn truncate_dump(dump: &[u8], length: usize) -> Vec<u8> {
-    let version = &dump[dump.len() - FOOTER..dump.len() - 8];
+    let version = &dump[dump.len() - DUMP_FOOTER..dump.len() - 8];
     seal_dump(&[&dump[..length], version].concat())
 }

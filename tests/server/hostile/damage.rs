@@ -2,14 +2,11 @@
 //! works. A payload has the header of the filter in it. The core's tests damage headers alone.
 
 use bloomline_harness::{
-    Client, Setup, body_of_dump, for_each_server, numbered, seal_dump, truncate_dump,
+    Client, DUMP_FOOTER, Setup, body_of_dump, for_each_server, numbered, seal_dump, truncate_dump,
 };
 
 use super::assert_works;
 use crate::windowed::RATE;
-
-/// Bytes after the value in a payload: version and checksum.
-const FOOTER: usize = 10;
 
 /// The family and the options of each filter, and how many items are added one call after the
 /// other. The first ones have one layer, several layers, and no room.
@@ -104,7 +101,7 @@ fn damaged_payloads_are_refused_or_make_usable_filters() {
             for filter in filters {
                 let made = Made::new(&mut client, *filter);
                 let dump = &made.dump;
-                let value = dump.len() - FOOTER;
+                let value = dump.len() - DUMP_FOOTER;
                 for length in 0..dump.len() {
                     let reply = client.restore("k", &dump[..length]);
                     assert!(reply.starts_with("-ERR"), "cut to {length}: {reply}");
@@ -115,7 +112,7 @@ fn damaged_payloads_are_refused_or_make_usable_filters() {
                     // The footer, of up to ten bytes, can replace the end of the value where it
                     // happens to fit: bits may have any value, and one checksum in 256 ends in the
                     // zero that ends a value.
-                    assert!(!is_made || length + FOOTER >= value, "value cut to {length}");
+                    assert!(!is_made || length + DUMP_FOOTER >= value, "value cut to {length}");
                 }
                 // The first byte selects the server's own types, which are not under test. Bits may
                 // have any value, so they are damaged here and there, and where they begin and end.
@@ -152,7 +149,7 @@ fn refused_payloads_leak_no_memory() {
         let dump = client.dump("k");
         client.ok("FLUSHALL");
         let used = |client: &mut Client| client.info_number("used_memory");
-        let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);
+        let cut = truncate_dump(&dump, dump.len() - DUMP_FOOTER - 100);
         client.restore("k", &cut);
         let before = used(&mut client);
         for _ in 0..100 {
