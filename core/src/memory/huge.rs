@@ -45,6 +45,7 @@ impl Range {
     }
 
     /// The address of huge page `index` of the range, `None` after the last one.
+    #[cfg(any(test, all(target_os = "linux", not(miri))))]
     fn page(self, index: usize) -> Option<usize> {
         let count = (self.0 & ((1 << COUNT_BITS) - 1)) as usize;
         (index < count).then_some(((self.0 >> COUNT_BITS) as usize + index) * HUGE)
