@@ -1,9 +1,13 @@
 //! DUMP payloads of every kind of filter that are truncated or damaged: refused, or a filter that
 //! works. A payload has the header of the filter in it. The core's tests damage headers alone.
 
+use std::ops::Range;
+
 use bloomline_harness::{
     Client, DUMP_FOOTER, Setup, body_of_dump, for_each_server, numbered, seal_dump, truncate_dump,
 };
+
+use bloomline_reference::payload::{Field, Payload};
 
 use super::assert_works;
 use crate::windowed::RATE;
@@ -29,7 +33,6 @@ const PLAIN: usize = 3;
 /// A filter of [`FILTERS`].
 struct Made {
     options: &'static str,
-    header: Vec<u8>,
     dump: Vec<u8>,
 }
 
@@ -57,10 +60,9 @@ impl Made {
         if family == "CF" {
             assert_eq!(client.ask("CF.DEL k item:7"), ":1", "{options}");
         }
-        let header = client.scandump_of(family, "k", 0).1;
         let dump = client.dump("k");
         client.ok("FLUSHALL SYNC");
-        Self { options, header, dump }
+        Self { options, dump }
     }
 
     /// Restores a payload; true if it made a filter, which must work.
@@ -77,6 +79,22 @@ impl Made {
         assert_works(client, "k", &case);
         true
     }
+}
+
+/// Where the bits are in a payload: in its strings but the first, which is the header. Compressed
+/// ones are not found.
+fn bits(dump: &[u8]) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let strings = Payload::parse(dump).fields.into_iter().filter_map(|field| match field {
+        Field::String(bytes) => Some(bytes),
+        _ => None,
+    });
+    let found = strings.skip(1).filter_map(|string| {
+        let start = end + dump[end..].windows(string.len()).position(|bytes| bytes == string)?;
+        end = start + string.len();
+        Some(start..end)
+    });
+    found.collect()
 }
 
 /// A byte damaged in three ways of seven, other ones for each place: lowest bit, highest bit, all
@@ -115,12 +133,11 @@ fn damaged_payloads_are_refused_or_make_usable_filters() {
                     assert!(!is_made || length + DUMP_FOOTER >= value, "value cut to {length}");
                 }
                 // The first byte selects the server's own types, which are not under test. Bits may
-                // have any value, so they are damaged here and there, and where they begin and end.
-                // A compressed header is not found, and then all bytes are damaged.
-                let header = dump.windows(8).position(|bytes| bytes == &made.header[..8]);
-                let bits = header.map_or(value, |start| start + made.header.len() + 8)..value - 8;
+                // have any value, so they are damaged only here and there.
+                let bits = bits(dump);
+                let is_bits = |at: usize| bits.iter().any(|range| range.contains(&at));
                 let mut accepted = 0;
-                for at in (1..value).filter(|at| !bits.contains(at) || at % 64 == 0) {
+                for at in (1..value).filter(|at| !is_bits(*at) || at % 64 == 0) {
                     for damage in damaged(dump[at], at) {
                         let mut body = body_of_dump(dump).to_vec();
                         body[at] = damage;
