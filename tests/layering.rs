@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+
+use bloomline_harness::repository;
 
 /// The parts of the module, and the parts that each may not import.
 const FORBIDDEN: [(&str, &[&str]); 4] = [
@@ -55,7 +56,7 @@ struct Tree(BTreeMap<String, String>);
 
 impl Tree {
     fn read(root: &str) -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+        let root = repository().join(root);
         let (mut files, mut folders) = (BTreeMap::new(), vec![root.clone()]);
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use bloomline_harness::{Kind, one_per_version, quick};
+use bloomline_harness::{Kind, one_per_version, quick, repository};
 
 use crate::{commands, pages, settings};
 
@@ -38,7 +38,7 @@ const ONE_TO_TWENTY: [&str; 20] = [
 fn servers() -> Vec<Kind> {
     let list = Command::new("scripts/servers.sh")
         .arg("--list")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(repository())
         .output()
         .expect("scripts/servers.sh");
     let names = String::from_utf8(list.stdout).expect("names");

@@ -1,13 +1,15 @@
 //! The headers and the test vectors in docs/format.md are what the core writes and reads.
 
 use std::fmt::Write;
-use std::fs;
+use std::path::Path;
 
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{Filter, Growth, Spec};
+
+use crate::pages;
 
 const OPENED: u64 = 1_700_000_000_000;
 const SLOT: u64 = 200_000;
@@ -58,8 +60,7 @@ fn set_bytes(bytes: &[u8]) -> String {
 }
 
 fn page() -> String {
-    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md"))
-        .expect("docs/format.md")
+    pages::read(Path::new("docs/format.md"))
 }
 
 #[test]

@@ -5,26 +5,23 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use bloomline_harness::repository;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// The longest line, in characters.
 const WIDTH: usize = 100;
 
-fn top() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// The files below a folder, without those that git ignores.
 pub fn files(pattern: &str) -> Vec<PathBuf> {
     let git = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", pattern])
-        .current_dir(top())
+        .current_dir(repository())
         .output()
         .expect("git");
     assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
     let names = String::from_utf8(git.stdout).expect("names");
     // A file that was deleted and not committed yet is still listed.
-    names.lines().map(PathBuf::from).filter(|path| top().join(path).is_file()).collect()
+    names.lines().map(PathBuf::from).filter(|path| repository().join(path).is_file()).collect()
 }
 
 /// The paths of all pages of the repository.
@@ -35,7 +32,8 @@ fn pages() -> Vec<PathBuf> {
 }
 
 pub fn read(path: &Path) -> String {
-    fs::read_to_string(top().join(path)).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+    fs::read_to_string(repository().join(path))
+        .unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
 /// The name that GitHub gives a heading, without the number of a repetition.
@@ -109,7 +107,7 @@ fn links_lead_to_files_and_headings() {
     for page in pages() {
         for link in anchors_and_links(&read(&page)).1 {
             let Some((path, anchor)) = target(&page, &link) else { continue };
-            let is_found = top().join(&path).exists()
+            let is_found = repository().join(&path).exists()
                 && (anchor.is_empty() || anchors_and_links(&read(&path)).0.contains(&anchor));
             if !is_found {
                 broken.push(format!("{}: {link}", page.display()));
@@ -129,7 +127,7 @@ fn paths_of_the_source_in_pages_exist() {
             let Event::Code(code) = event else { continue };
             let is_path = code.split_once('/').is_some_and(|(first, _)| folders.contains(&first))
                 && code.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-            if is_path && !top().join(&*code).exists() {
+            if is_path && !repository().join(&*code).exists() {
                 missing.push(format!("{}: {code}", page.display()));
             }
         }
@@ -179,14 +177,14 @@ fn paths_of_pages_in_other_files_exist() {
     let mut missing = Vec::new();
     for file in files("*") {
         // Binary files are golden data.
-        let Ok(text) = fs::read_to_string(top().join(&file)) else { continue };
+        let Ok(text) = fs::read_to_string(repository().join(&file)) else { continue };
         for (at, _) in text.match_indices("docs/") {
             let is_path = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
             let path: String = text[at..].chars().take_while(|&c| is_path(c)).collect();
             let is_page = path.ends_with(".md") || path.ends_with(".svg");
             // Relative paths were checked as links.
             let is_relative = text[..at].ends_with("../");
-            if is_page && !is_relative && !top().join(&path).exists() {
+            if is_page && !is_relative && !repository().join(&path).exists() {
                 missing.push(format!("{}: {path}", file.display()));
             }
         }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bloomline_harness::{Setup, for_newest_servers};
+use bloomline_harness::{Setup, for_newest_servers, repository};
 
 use crate::machine_code::needs_at_most_the_documented_glibc;
-use crate::program::{output, program, top};
+use crate::program::{output, program};
 
 const NAME: &str = concat!("bloomline-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
 
@@ -46,7 +46,7 @@ fn an_archive_holds_the_module_and_its_documents() {
 
 /// The names of the files for Prometheus and Grafana.
 pub fn monitoring() -> Vec<String> {
-    let files = fs::read_dir(top().join("packaging/monitoring")).unwrap();
+    let files = fs::read_dir(repository().join("packaging/monitoring")).unwrap();
     files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
 }
 

@@ -4,15 +4,13 @@
 
 use std::fs;
 
-use bloomline_harness::{Setup, for_newest_servers, module};
-
-use crate::program::top;
+use bloomline_harness::{Setup, for_newest_servers, module, repository};
 
 const COMPOSE: &str = "packaging/compose.yaml";
 const KUBERNETES: &str = "packaging/kubernetes.yaml";
 
 fn read(path: &str) -> String {
-    fs::read_to_string(top().join(path)).unwrap()
+    fs::read_to_string(repository().join(path)).unwrap()
 }
 
 /// The directives of a configuration, without comments.

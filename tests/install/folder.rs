@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use bloomline_harness::{Setup, for_each_server, for_newest_servers};
+use bloomline_harness::{Setup, for_each_server, for_newest_servers, repository};
 
 use crate::archive::monitoring;
-use crate::program::{output, program, top};
+use crate::program::{output, program};
 
 const MODULE: &str = "usr/lib/redis/modules/bloomline.so";
 
@@ -102,5 +102,7 @@ fn a_module_without_execute_permission_is_refused() {
         let log = Setup::new().bare().line(&line).try_start(kind).err().expect("a refusal");
         assert!(log.contains(REFUSAL), "{log}");
     });
-    assert!(fs::read_to_string(top().join("docs/how-to/install.md")).unwrap().contains(REFUSAL));
+    assert!(
+        fs::read_to_string(repository().join("docs/how-to/install.md")).unwrap().contains(REFUSAL)
+    );
 }

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use bloomline_harness::{
-    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, report_missing,
+    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, report_missing, repository,
 };
 use redis::Value;
 
-use crate::program::{find_tool, output, program, top};
+use crate::program::{find_tool, output, program};
 
 /// The newest C library that a release may need: that of RHEL 8, which scripts/cargo-for.sh links
 /// with.
@@ -43,7 +43,7 @@ pub fn needed(module: &Path) -> Vec<String> {
 
 /// Fails if a module needs a newer C library than the page about installing states.
 pub fn needs_at_most_the_documented_glibc(module: &Path) {
-    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
+    let page = fs::read_to_string(repository().join("docs/how-to/install.md")).unwrap();
     let (limit, stated) = if is_released() {
         (RELEASED, "with glibc 2.28 or newer")
     } else {

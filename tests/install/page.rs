@@ -6,12 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use bloomline_harness::{Kind, Server, Setup, for_newest_servers};
+use bloomline_harness::{Kind, Server, Setup, for_newest_servers, repository};
 use tempfile::TempDir;
 
 use crate::archive;
 use crate::package;
-use crate::program::{output, program, top};
+use crate::program::{output, program};
 
 /// Replacements of the commands of the page, which do not change this machine.
 const TOOLS: [(&str, &str); 5] = [
@@ -77,7 +77,7 @@ impl Machine {
             "PATH",
             format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()),
         );
-        shell.env("MAKE", make.trim()).env("TOP", top()).env("DESTDIR", root);
+        shell.env("MAKE", make.trim()).env("TOP", repository()).env("DESTDIR", root);
         shell.env("DPKG", root.join("bin/dpkg-here"));
         if let Some(server) = server {
             shell.env("CLI", server.kind.cli()).env("SOCKET", server.socket());
@@ -107,7 +107,7 @@ fn blocks(heading: &str) -> Vec<String> {
 
 /// The blocks of shell commands under a heading of a page.
 fn blocks_of(page: &str, heading: &str) -> Vec<String> {
-    let page = fs::read_to_string(top().join(page)).unwrap();
+    let page = fs::read_to_string(repository().join(page)).unwrap();
     let section =
         page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
     let fences = section.split("```sh\n").skip(1);

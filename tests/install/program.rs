@@ -5,20 +5,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bloomline_harness::module;
-
-/// The top folder of the repository.
-pub fn top() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use bloomline_harness::{module, repository};
 
 /// A program in the top folder that works on the module under test, without the settings of the
 /// user.
 pub fn program(name: impl AsRef<Path>) -> Command {
     let name = name.as_ref();
-    let mut command =
-        Command::new(if name.starts_with("scripts") { top().join(name) } else { name.into() });
-    command.current_dir(top()).env("BLOOMLINE_SO", module()).env("LC_ALL", "C");
+    let mut command = Command::new(if name.starts_with("scripts") {
+        repository().join(name)
+    } else {
+        name.into()
+    });
+    command.current_dir(repository()).env("BLOOMLINE_SO", module()).env("LC_ALL", "C");
     for setting in
         ["DESTDIR", "PREFIX", "MODULEDIR", "DOCDIR", "DIST", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"]
     {

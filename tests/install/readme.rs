@@ -4,9 +4,9 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-use bloomline_harness::{for_newest_servers, until};
+use bloomline_harness::{for_newest_servers, repository, until};
 
-use crate::program::{program, top};
+use crate::program::program;
 
 /// A process that is killed at the end.
 struct Killed(Child);
@@ -19,7 +19,7 @@ impl Drop for Killed {
 }
 
 fn readme() -> String {
-    fs::read_to_string(top().join("README.md")).unwrap()
+    fs::read_to_string(repository().join("README.md")).unwrap()
 }
 
 /// The blocks of shell commands.
