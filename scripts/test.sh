@@ -52,21 +52,21 @@ targets = [t for p in json.load(sys.stdin)["packages"] for t in p["targets"] if 
 print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests[@]}"
 }
 
-# build_quick: installs the three servers and builds what the quick tier runs.
+# build_quick: installs the three servers and a client library, and builds what the quick tier runs.
 build_quick() {
     # Most of the release build keeps one core busy only, and fetching waits for the network, so the
     # tests are compiled beside them.
     make --no-print-directory build &
     local release=$!
-    scripts/servers.sh "${quick_servers[@]}" &
-    local servers=$!
+    { scripts/servers.sh "${quick_servers[@]}" && scripts/venv.sh; } &
+    local fetched=$!
     # shellcheck disable=SC2064 # the processes of now
-    trap "kill $release $servers 2>/dev/null || true" EXIT
+    trap "kill $release $fetched 2>/dev/null || true" EXIT
     # Its tests need an interpreter of WebAssembly, which takes long to compile.
     packages+=(--exclude bloomline-calculator)
     examples=(--example panicking)
     build --lib "${quick_tests[@]/#/--test=}"
-    wait "$servers"
+    wait "$fetched"
     audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
     # Builds with other features write the same file.
     grep -qa 'ledger: allocation at' "$audited_module" || {
@@ -89,7 +89,6 @@ quick)
     start=$SECONDS
     build_quick
     run_quick --lib "${quick_tests[@]/#/--test=}"
-    scripts/venv.sh
     BLOOMLINE_TIER=quick .venv/bin/pytest -q tests/clients/test_redis_py.py \
         tests/clients/test_redis_py_cuckoo.py
     others=$(scripts/servers.sh --list | grep -vxF -e redis-newest "${quick_servers[@]/#/-e}" |
