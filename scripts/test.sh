@@ -62,8 +62,8 @@ build_quick() {
     local fetched=$!
     # shellcheck disable=SC2064 # the processes of now
     trap "kill $release $fetched 2>/dev/null || true" EXIT
-    # The tests of the calculator need an interpreter of WebAssembly, which takes long to compile. The
-    # others have no tests, and --lib would compile them for tests nevertheless.
+    # The tests of the calculator need an interpreter of WebAssembly, which takes long to compile.
+    # The others have no tests, and --lib would compile them for tests nevertheless.
     local package
     for package in calculator harness reference; do
         packages+=(--exclude "bloomline-$package")

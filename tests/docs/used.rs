@@ -19,8 +19,8 @@ use crate::pages;
 /// Keys of the small filters. The dictionary of this number of keys is nearly full.
 const KEYS: u64 = 4_000;
 
-/// What `used_memory` falls by per key when the keys are deleted. Each key gets these commands, in
-/// which `KEY` is its name.
+/// What `used_memory` falls by per key when the keys are deleted. Each key gets these commands: its
+/// name is their first argument.
 fn used_per_key(kind: &Kind, keys: u64, commands: &[String]) -> u64 {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
