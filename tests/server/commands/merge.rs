@@ -57,6 +57,15 @@ fn a_key_that_is_named_again_counts_once() {
             // The number of items is in the digest.
             let [once, often] = digests(&mut client, ["once", "often"]);
             assert_eq!(once, often, "{options}");
+            // Each pass over the bits of a source begins with its key.
+            let opened = |client: &mut Client, line: &str| {
+                let before = client.info_number("keyspace_hits");
+                client.ok(line);
+                client.info_number("keyspace_hits") - before
+            };
+            let once = opened(&mut client, "BF.MERGE once a b");
+            assert!(once > 1, "{options}: {once}");
+            assert_eq!(opened(&mut client, "BF.MERGE once a b a a once b"), once, "{options}");
         }
     });
 }
