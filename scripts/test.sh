@@ -116,8 +116,9 @@ again)
     for ((i = 1; i <= runs; i++)); do
         start=$SECONDS
         run_quick --no-fail-fast "${on_servers[@]/#/--test=}" >"$logs/$i" 2>&1 || true
-        passed=$(grep -c '^test .* \.\.\. ok$' "$logs/$i" || true)
-        failed=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$logs/$i" | paste -sd ' ')
+        # Other lines may stand within those of single tests, which are printed in two parts.
+        passed=$(awk '/^test result: / { sum += $4 } END { print sum + 0 }' "$logs/$i")
+        failed=$(sed -n 's/^---- \(.*\) stdout ----$/\1/p' "$logs/$i" | paste -sd ' ')
         # A target may end without results: by a signal, or by a failed build.
         [[ -n $failed ]] || failed=$(grep -m 1 '^error' "$logs/$i" || true)
         printf 'test: run %d: %d s, %d passed; failed: %s\n' \

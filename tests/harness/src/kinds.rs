@@ -182,7 +182,9 @@ fn oldest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
 ///
 /// Writes to the standard error stream directly, because the test runner captures `println!`.
 pub fn report_missing(kind: &Kind, feature: &str) {
-    let _ = writeln!(std::io::stderr(), "NOT TESTED on {}, which lacks: {feature}", kind.name);
+    // One write, so that lines of other threads stand before or behind it.
+    let line = format!("NOT TESTED on {}, which lacks: {feature}\n", kind.name);
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn run_on(kinds: &[Kind], test: &(impl Fn(&Kind) + Sync)) {
