@@ -46,20 +46,26 @@ fn apply_argument(name: Arg, value: Arg) -> bool {
             return false;
         }
     };
-    match setting.set(value) {
+    is_valid(&shown, setting.set(value))
+}
+
+/// False, with a log line, if a setting has a problem.
+fn is_valid(name: &str, result: Result<(), Problem>) -> bool {
+    match result {
         Ok(()) => return true,
-        Err(Problem::Unreadable) => log::warning(&format!("Invalid argument for '{shown}'")),
+        Err(Problem::Unreadable) => log::warning(&format!("Invalid argument for '{name}'")),
         Err(Problem::OutOfRange(range)) => {
-            log::warning(&format!("'{shown}' must be in the range {range}"))
+            log::warning(&format!("'{name}' must be in the range {range}"))
         }
     }
     false
 }
 
-/// Registers the settings with the server, and applies its configuration file to them. False, with
-/// a log line, if the server refuses one.
+/// Registers the settings with the server, applies its configuration file to them, and checks what
+/// they are then. False, with a log line, if the server refuses one or a value is invalid.
 pub fn register(loading: Loading) -> bool {
     config::register(loading, &ALL)
+        && ALL.iter().all(|setting| is_valid(&setting.name.to_string_lossy(), setting.check()))
 }
 
 impl ConfigParameter for Setting {
@@ -72,12 +78,19 @@ impl ConfigParameter for Setting {
     }
 
     fn set(&self, value: Arg) -> Result<(), String> {
-        let name = self.name.to_string_lossy();
-        Setting::set(self, value).map_err(|problem| match problem {
-            Problem::Unreadable => format!("Invalid value for `{name}`"),
-            Problem::OutOfRange(range) => {
-                format!("Value for `{name}` must be in the range {range}")
-            }
-        })
+        Setting::set(self, value).map_err(|problem| reply(self, problem))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        Setting::check(self).map_err(|problem| reply(self, problem))
+    }
+}
+
+/// The text of the error reply for a problem of a setting.
+fn reply(setting: &Setting, problem: Problem) -> String {
+    let name = setting.name.to_string_lossy();
+    match problem {
+        Problem::Unreadable => format!("Invalid value for `{name}`"),
+        Problem::OutOfRange(range) => format!("Value for `{name}` must be in the range {range}"),
     }
 }

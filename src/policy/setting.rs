@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::CStr;
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,6 +23,8 @@ pub struct Setting {
     /// The value as text, as it was given; none while it is the default.
     text: Mutex<Option<String>>,
     parse: fn(Arg) -> Result<Parsed, Problem>,
+    /// The range that the values of other settings leave; see [`Setting::check`].
+    beside_others: fn() -> RangeInclusive<u64>,
 }
 
 /// A parsed value.
@@ -71,16 +74,17 @@ pub static CF_LAYOUT: Setting =
 /// and below 1. A rate above 0.25 is stored as 0.25.
 pub static CF_ERROR_RATE: Setting = Setting::of_fraction(c"cf-error-rate", c"0.01", rate);
 
-/// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at
-/// least twice `cf-bucket-size`.
-pub static CF_INITIAL_SIZE: Setting = Setting::of_integer(c"cf-initial-size", c"1024", |arg| {
-    integer(arg, 2 * CF_BUCKET_SIZE.integer(), MAX_CF_CAPACITY)
-});
+/// The capacity of cuckoo filters that are created without one, in items: 2 to 2^30, and at least
+/// twice `cf-bucket-size`.
+pub static CF_INITIAL_SIZE: Setting =
+    Setting::of_integer(c"cf-initial-size", c"1024", |arg| integer(arg, 2, MAX_CF_CAPACITY))
+        .within(|| 2 * CF_BUCKET_SIZE.integer()..=MAX_CF_CAPACITY);
 
 /// The entries of a bucket of cuckoo filters that are created without a number: 1 to 255, and at
 /// most half of `cf-initial-size`.
 pub static CF_BUCKET_SIZE: Setting =
-    Setting::of_integer(c"cf-bucket-size", c"2", |arg| integer(arg, 1, max_bucket_size()));
+    Setting::of_integer(c"cf-bucket-size", c"2", |arg| integer(arg, 1, u8::MAX.into()))
+        .within(|| 1..=max_bucket_size());
 
 /// Entries that an insertion into a cuckoo filter may move: 1 to 65535.
 pub static CF_MAX_ITERATIONS: Setting =
@@ -116,11 +120,7 @@ pub fn max_bucket_size() -> u64 {
     (CF_INITIAL_SIZE.integer() / 2).min(u8::MAX.into())
 }
 
-/// All settings, in the order in which the server applies its configuration file.
-///
-/// The bucket size of cuckoo filters precedes their capacity: it is in range of the default
-/// capacity whatever it is, and then the bound of the capacity is that of the file. In the other
-/// order a server would not start with a file that its CONFIG REWRITE has written.
+/// All settings.
 pub static ALL: [&Setting; 15] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
@@ -129,8 +129,8 @@ pub static ALL: [&Setting; 15] = [
     &LAYOUT,
     &CF_LAYOUT,
     &CF_ERROR_RATE,
-    &CF_BUCKET_SIZE,
     &CF_INITIAL_SIZE,
+    &CF_BUCKET_SIZE,
     &CF_MAX_ITERATIONS,
     &CF_EXPANSION_FACTOR,
     &CF_MAX_EXPANSIONS,
@@ -154,7 +154,20 @@ impl Setting {
         value: u64,
         parse: fn(Arg) -> Result<Parsed, Problem>,
     ) -> Self {
-        Self { name, default, value: AtomicU64::new(value), text: Mutex::new(None), parse }
+        Self {
+            name,
+            default,
+            value: AtomicU64::new(value),
+            text: Mutex::new(None),
+            parse,
+            beside_others: || 0..=u64::MAX,
+        }
+    }
+
+    /// The same setting within a range that follows from other settings.
+    const fn within(mut self, beside_others: fn() -> RangeInclusive<u64>) -> Self {
+        self.beside_others = beside_others;
+        self
     }
 
     /// A setting whose default is an integer.
@@ -204,7 +217,8 @@ impl Setting {
         text.clone().unwrap_or_else(|| self.default.to_string_lossy().into_owned())
     }
 
-    /// Sets the value.
+    /// Sets the value, if it is valid whatever the other settings are: a call or a file sets
+    /// several in any order, and a server undoes a refused call one by one.
     ///
     /// # Errors
     ///
@@ -220,6 +234,15 @@ impl Setting {
         *current = Some(text.map_or_else(given, str::to_owned));
         self.value.store(value, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Checks the value beside those of the other settings, when all of them are set.
+    ///
+    /// # Errors
+    ///
+    /// [`Problem::OutOfRange`].
+    pub fn check(&self) -> Result<(), Problem> {
+        in_range(Some(self.integer()), (self.beside_others)()).map(drop)
     }
 }
 
@@ -273,9 +296,15 @@ fn fraction(arg: Arg) -> Result<f64, Problem> {
 
 fn integer(arg: Arg, least: u64, most: u64) -> Result<Parsed, Problem> {
     let given = arg.integer().ok_or(Problem::Unreadable)?;
-    let value = u64::try_from(given).ok().filter(|value| (least..=most).contains(value));
-    let out_of_range = || Problem::OutOfRange(format!("[{least}, {most}]").into());
-    value.map(|value| Parsed { value, text: None }).ok_or_else(out_of_range)
+    let value = in_range(u64::try_from(given).ok(), least..=most)?;
+    Ok(Parsed { value, text: None })
+}
+
+/// The value; an error if there is none, which is a negative one, or it is outside of the range.
+fn in_range(value: Option<u64>, range: RangeInclusive<u64>) -> Result<u64, Problem> {
+    let out_of_range =
+        || Problem::OutOfRange(format!("[{}, {}]", range.start(), range.end()).into());
+    value.filter(|value| range.contains(value)).ok_or_else(out_of_range)
 }
 
 /// Parses a number of bytes with an optional unit, as in the server's own settings: `1k` is 1,000

@@ -5,7 +5,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{
-    self, REDISMODULE_CONFIG_DEFAULT, REDISMODULE_CONFIG_UNPREFIXED, RedisModuleString, Status,
+    self, REDISMODULE_CONFIG_DEFAULT, REDISMODULE_CONFIG_UNPREFIXED, RedisModuleCtx,
+    RedisModuleString, Status,
 };
 
 use super::api::api;
@@ -32,6 +33,14 @@ pub trait ConfigParameter: Sync + 'static {
     ///
     /// The text of the error reply. The value stays as it was.
     fn set(&self, value: Arg) -> Result<(), String>;
+
+    /// Checks the value after CONFIG SET has set all values of its call. After an error the server
+    /// sets all of them back.
+    ///
+    /// # Errors
+    ///
+    /// The text of the error reply.
+    fn check(&self) -> Result<(), String>;
 }
 
 /// Registers settings and applies the server's configuration file to them.
@@ -69,7 +78,7 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
                     flags,
                     Some(get::<P>),
                     Some(set::<P>),
-                    None,
+                    Some(check::<P>),
                     data.cast_mut().cast(),
                 )
             };
@@ -116,9 +125,28 @@ unsafe extern "C" fn set<P: ConfigParameter>(
 ) -> c_int {
     // SAFETY: as in `get`; the server passes a valid string.
     let (parameter, value) = unsafe { (&*data.cast::<P>(), Arg::borrowed(&value)) };
-    let Err(text) = parameter.set(value) else { return Status::Ok as c_int };
+    // SAFETY: the server passed it.
+    unsafe { status(parameter.set(value), error) }
+}
+
+/// Ends CONFIG SET, once for each setting that the call has set.
+unsafe extern "C" fn check<P: ConfigParameter>(
+    _ctx: *mut RedisModuleCtx,
+    data: *mut c_void,
+    error: *mut *mut RedisModuleString,
+) -> c_int {
+    // SAFETY: as in `get`; the server passed `error`.
+    unsafe { status((*data.cast::<P>()).check(), error) }
+}
+
+/// # Safety
+///
+/// `error` must be null, or point to where the server expects the string of an error, which it
+/// frees.
+unsafe fn status(result: Result<(), String>, error: *mut *mut RedisModuleString) -> c_int {
+    let Err(text) = result else { return Status::Ok as c_int };
     if !error.is_null() {
-        // SAFETY: the server passes a pointer to one string, and frees the string.
+        // SAFETY: promised by the caller.
         unsafe { *error = create(&text) };
     }
     Status::Err as c_int
