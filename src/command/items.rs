@@ -9,15 +9,6 @@ use crate::server::args::{ArgList, Args};
 use crate::server::log;
 use bloomline_core::{Error, Layout};
 
-/// The form of the reply.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// One answer or error, for the one item.
-    Single,
-    /// An array with one answer per item.
-    Array,
-}
-
 /// Counts and logs an item that was not inserted because its filter cannot grow; see
 /// [`Limits::refuse`].
 ///

@@ -136,6 +136,8 @@ pub enum Before {
     Windowed {
         /// Its totals.
         before: Totals<8>,
+        /// The items in the newest generation.
+        newest_len: u64,
         /// The number of its newest generation.
         number: u64,
         /// Its generations.
@@ -152,6 +154,7 @@ impl Before {
             Some(windowed) => Self::Windowed {
                 number: windowed.number(),
                 generations: windowed.generation_count() as u64,
+                newest_len: filter.newest_len(),
                 before: totals(filter),
             },
         }
@@ -170,9 +173,14 @@ impl Before {
         match self {
             Self::Growth { layers, newest_len } => count_growth(filter, *layers, *newest_len),
             Self::Any(before) => totals(filter).replace(before),
-            Self::Windowed { before, number, generations } => {
-                totals(filter).replace(before);
-                count_rotations(filter, *number, *generations);
+            Self::Windowed { before, newest_len, number, generations } => {
+                let Some(windowed) = filter.windowed() else { return };
+                let present = windowed.generation_count() as u64;
+                let now = (windowed.number(), present, windowed.newest().len());
+                if now != (*number, *generations, *newest_len) {
+                    totals(filter).replace(before);
+                    count_rotations(filter, *number, *generations);
+                }
             }
         }
     }
@@ -181,7 +189,11 @@ impl Before {
 /// Adds what a filter that only grows has gained.
 #[inline]
 fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64) {
-    if (filter.layer_count(), filter.newest_len()) == (layers, newest_len) {
+    let len = filter.newest_len();
+    if filter.layer_count() == layers {
+        if len != newest_len {
+            ITEMS.add(len - newest_len);
+        }
         return;
     }
     let Some(added) = filter.added_since(layers, newest_len) else { return };

@@ -46,6 +46,14 @@ pub fn large(message: fmt::Arguments) {
     }
 }
 
+/// Writes a line about the clock, which many filters may cause: at most one line per second.
+pub fn clock(message: fmt::Arguments) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    if is_first_of_second(&LAST) {
+        warning(&message.to_string());
+    }
+}
+
 /// True if a second has passed since this was true the last time.
 fn is_first_of_second(last: &Mutex<Option<Instant>>) -> bool {
     let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

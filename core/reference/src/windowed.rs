@@ -30,6 +30,8 @@ pub struct Model {
     pub number: u64,
     /// Bytes of all dropped generations.
     pub dropped_bytes: u64,
+    /// With a window of items the earliest time of the next rotation; with a window of time, by how
+    /// much the filter's time is ahead of the clock.
     pub clock: u64,
 }
 
@@ -71,7 +73,8 @@ impl Generation {
 impl Model {
     /// An empty filter, for a specification whose numbers are all in range.
     pub fn new(spec: WindowSpec, seed: u64, now: u64) -> Self {
-        let (number, dropped_bytes, clock) = (0, 0, now);
+        let (number, dropped_bytes) = (0, 0);
+        let clock = if spec.window == Window::Last { now } else { 0 };
         let mut model = Self { spec, seed, generations: Vec::new(), number, dropped_bytes, clock };
         let first = model.generation(now);
         model.generations.push(first);
@@ -112,14 +115,23 @@ impl Model {
         self.times().is_some_and(|(window, slot)| generation.opened + slot + window <= now)
     }
 
-    /// True if a generation that answers at the time contains the item.
-    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+    /// The filter's time when the clock shows `clock`. It goes on where it was if the clock was set
+    /// back to before the newest generation was opened.
+    pub fn time_at(&self, clock: u64) -> u64 {
+        let newest = self.generations.last().expect("at least one").opened;
+        if clock < newest { newest.max(clock + self.clock) } else { clock }
+    }
+
+    /// True if a generation that answers contains the item when the clock shows `clock`.
+    pub fn contains(&self, item: &[u8], clock: u64) -> bool {
+        let now = self.time_at(clock);
         let mut answering = self.generations.iter().filter(|it| !self.is_expired(it, now));
         answering.any(|generation| generation.contains(item))
     }
 
-    /// Items in all generations that answer at the time.
-    pub fn len_at(&self, now: u64) -> u64 {
+    /// Items in all generations that answer when the clock shows `clock`.
+    pub fn len_at(&self, clock: u64) -> u64 {
+        let now = self.time_at(clock);
         let answering = self.generations.iter().filter(|it| !self.is_expired(it, now));
         answering.map(|generation| generation.live).sum()
     }
@@ -141,10 +153,11 @@ impl Model {
         self.number += 1;
     }
 
-    /// Brings the filter to a time.
-    pub fn advance(&mut self, now: u64) {
-        let now = now.max(self.newest().opened);
+    /// Brings the filter to the time at which the clock shows `clock`.
+    pub fn advance(&mut self, clock: u64) {
         if let Some((_, slot)) = self.times() {
+            let now = self.time_at(clock);
+            self.clock = now - clock;
             let expired = self.generations.iter().filter(|it| self.is_expired(it, now)).count();
             self.drop_oldest(expired);
             if self.generations.last().is_none_or(|newest| newest.opened + slot <= now) {
@@ -153,7 +166,7 @@ impl Model {
             let most = self.spec.generations as usize + 1;
             self.drop_oldest(self.generations.len().saturating_sub(most));
         } else if self.spec.window == Window::Last {
-            self.clock = self.clock.max(now);
+            self.clock = self.clock.max(clock);
         }
     }
 

@@ -15,14 +15,14 @@ use super::rotate::{ROTATED, Rotation, RotationOutcome};
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Reply, Room, count_refused};
+use crate::command::items::{Room, count_refused};
 use crate::command::lifetime::Lifetime;
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::host::{AnyFilter, Insertion};
+use bloomline_core::host::AnyFilter;
 use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a call that inserted items.
@@ -40,7 +40,15 @@ impl Handler for Add {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        add(call, call.rest, AddTarget::any(options), Replication::Verbatim, Reply::Single)
+        let insert = |filter: &mut AnyFilter, now| insert_item(call, filter, now);
+        let mut key = access::write(call);
+        let written = write_to(call, &mut key, AddTarget::any(options), 1, insert)?;
+        written.commit(call, key, |_| {
+            if written.outcome.items {
+                call.context.replicate_verbatim();
+            }
+        });
+        Ok(())
     }
 }
 
@@ -49,7 +57,7 @@ impl Handler for Madd {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        add(call, call.rest, AddTarget::any(options), Replication::Verbatim, Reply::Array)
+        add(call, call.rest, AddTarget::any(options), Replication::Verbatim)
     }
 }
 
@@ -68,7 +76,7 @@ impl Handler for Insert {
         }
         let if_missing = insert.may_create.then_some(|| insert.options);
         let target = AddTarget { if_missing, lifetime: insert.options.lifetime };
-        add(call, insert.items, target, Replication::Items, Reply::Array)
+        add(call, insert.items, target, Replication::Items)
     }
 }
 
@@ -123,24 +131,25 @@ impl<T: Outcome> WriteOutcome<AddOutcome<T>> {
     }
 }
 
-/// Calls `write` with the filter of a key, to which it adds items, and with the time of the call. A
-/// missing filter is created if there are options for it, and a windowed one rotates if that is
-/// due. The creation and the rotation are replicated before the items.
+/// Calls `write` with the filter of a key, to which it adds `items` items, and with the time of the
+/// call. A missing filter is created if there are options for it, and a windowed one rotates if
+/// that is due. The creation and the rotation are replicated before the items.
 #[inline(always)]
 pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
     target: AddTarget<impl FnOnce() -> FilterOptions>,
+    items: usize,
     write: impl FnOnce(&mut AnyFilter, u64) -> T,
 ) -> Result<WriteOutcome<AddOutcome<T>>, Failure> {
     let AddTarget { mut if_missing, lifetime } = target;
     let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
     let prepare = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
-        Rotation::begin(call, filter)
+        Rotation::begin(call, filter, items)
     };
     let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {
-        let rotation = rotation.unwrap_or_else(|| Rotation::of_new(call, filter));
+        let rotation = rotation.unwrap_or_else(|| Rotation::of_new(call, filter, items));
         let items = write(filter, rotation.now);
         AddOutcome { items, rotation: rotation.finish(call, filter) }
     };
@@ -153,12 +162,11 @@ fn add(
     items: Args,
     target: AddTarget<impl FnOnce() -> FilterOptions>,
     replication: Replication,
-    reply: Reply,
 ) -> Result<(), Failure> {
     let Room { new, list } = Room::to(call, items)?;
-    let insert = |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, reply);
+    let insert = |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now);
     let mut key = access::write(call);
-    let written = write_to(call, &mut key, target, insert)?;
+    let written = write_to(call, &mut key, target, items.len(), insert)?;
     let new = &written.outcome.items;
     written.commit(call, key, |_| {
         if replication == Replication::Verbatim && new.are_nearly_all() {
@@ -170,6 +178,23 @@ fn add(
     Ok(())
 }
 
+/// Inserts the one item of a call, and replies. True if it was written.
+#[inline(always)]
+fn insert_item(call: Call, filter: &mut AnyFilter, now: u64) -> bool {
+    let Some(item) = call.rest.get(0) else { return false };
+    let limits = Limits::of(call.source);
+    match filter.insert(item.bytes(), now, &mut limits.permit()) {
+        Ok(insertion) => {
+            call.context.boolean(insertion.is_new());
+            insertion.is_written()
+        }
+        Err(error) => {
+            refuse(call, filter.layout(), error, &limits);
+            false
+        }
+    }
+}
+
 /// Inserts items, and replies for each.
 fn insert_items(
     call: Call,
@@ -177,42 +202,40 @@ fn insert_items(
     items: Args,
     mut new: NewItems,
     now: u64,
-    reply: Reply,
 ) -> NewItems {
     let context = call.context;
     let may_end_early = filter.may_become_full() && (filter.room() as usize) < items.len();
-    match reply {
-        Reply::Single => {}
-        Reply::Array if may_end_early => context.array_of_unknown_len(),
-        Reply::Array => context.array(items.len()),
+    if may_end_early {
+        context.array_of_unknown_len();
+    } else {
+        context.array(items.len());
     }
     let (limits, layout) = (Limits::of(call.source), filter.layout());
     let mut permit = limits.permit();
-    let mut answer = |result: Result<Insertion, Error>| match result {
+    filter.insert_batch(items.bytes(), now, &mut permit, |result| match result {
         Ok(insertion) => {
             new.record(insertion.is_written());
             context.boolean(insertion.is_new());
         }
         Err(error) => {
             new.record_refused();
-            // An error here would be an error in the replication stream, which some servers do not
-            // survive.
-            match refused(call, layout, error, &limits) {
-                Some(text) => context.error(text),
-                None => context.boolean(false),
-            }
+            refuse(call, layout, error, &limits);
         }
-    };
-    match reply {
-        Reply::Single => {
-            items.bytes().for_each(|item| answer(filter.insert(item, now, &mut permit)))
-        }
-        Reply::Array => filter.insert_batch(items.bytes(), now, &mut permit, answer),
-    }
-    if may_end_early && reply == Reply::Array {
+    });
+    if may_end_early {
         context.array_len(new.recorded());
     }
     new
+}
+
+/// Replies for an item that was not inserted. An error for one that is replicated or loaded would
+/// be an error in the replication stream, which some servers do not survive.
+#[cold]
+fn refuse(call: Call, layout: Layout, error: Error, limits: &Limits) {
+    match refused(call, layout, error, limits) {
+        Some(text) => call.context.error(text),
+        None => call.context.boolean(false),
+    }
 }
 
 /// Counts and logs an item that was not inserted. Returns the error reply; none for an item that is

@@ -29,7 +29,7 @@ impl BulkCommand for BulkAdd {
             |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, answers);
         let target = AddTarget::any(options);
         let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, target, insert)?;
+        let written = add::write_to(call, &mut key, target, items.len(), insert)?;
         let (new, refusal) = &written.outcome.items;
         written.commit(call, key, |key| {
             bulk::replicate_packed::<AnyFilter>(call, key, new, items, list, &ADD);

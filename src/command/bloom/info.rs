@@ -231,7 +231,7 @@ impl Handler for Debug {
         call.context.array(1 + layers.len());
         let len = filter.len_at(now_for(filter));
         call.context.bulk(format!("size:{len}").as_bytes());
-        let now = clock::now();
+        let now = filter.windowed().map_or(0, |windowed| windowed.time_at(clock::now()));
         layers.iter().for_each(|layer| call.context.bulk(debug_line(layer, now).as_bytes()));
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;
 use crate::server::clock;
 use crate::server::key::Key;
+use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Window, WindowedFilter};
 
@@ -39,11 +40,15 @@ impl Handler for Rotate {
         if given.is_none() && !is_manual {
             return Err(NOT_BY_HAND.into());
         }
-        let at = given.unwrap_or_else(clock::now);
-        // A time in the future would drop generations before their window has passed.
-        let is_early = || at > clock::now() && !limits.source.is_replicated_or_loaded();
-        if given.is_some() && is_early() {
-            return Err(AT_IN_FUTURE.into());
+        let mut at = given.unwrap_or_else(clock::now);
+        if given.is_some() && !limits.source.is_replicated_or_loaded() {
+            let now = clock::now();
+            // A time in the future would drop generations before their window has passed.
+            if at > now {
+                return Err(AT_IN_FUTURE.into());
+            }
+            // Only the clock itself shows that it was set back.
+            at = at.max(now.min(windowed.newest().opened()));
         }
         let rotate = |filter: &mut AnyFilter| match filter.windowed_mut() {
             None => Ok(false),
@@ -75,7 +80,7 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
 /// count while they are.
 pub struct Rotation {
     /// The time of the call, in milliseconds; 0 if it is replicated or loaded from a file, or if
-    /// the filter has no window.
+    /// nothing may rotate.
     pub now: u64,
     /// The number of the newest generation before the call.
     number: u64,
@@ -93,46 +98,69 @@ pub struct RotationOutcome {
 }
 
 impl Outcome for RotationOutcome {
+    #[inline]
     fn has_changed(&self) -> bool {
         self.is_changed
     }
 }
 
 impl Rotation {
-    /// Brings a windowed filter to the present time before a client's items are inserted. Does
-    /// nothing with other filters, and for items that are replicated or loaded from a file.
+    /// Brings a windowed filter to the present time before a client's items are inserted, of which
+    /// there are `items`. Does nothing with other filters, and for items that are replicated or
+    /// loaded from a file.
     ///
     /// # Errors
     ///
     /// The next generation cannot be created; the filter is unchanged.
-    #[inline]
-    pub fn begin(call: Call, filter: &mut AnyFilter) -> Result<Self, Failure> {
-        let mut rotation = Self::of_new(call, filter);
-        if rotation.now != 0
-            && let Some(windowed) = filter.windowed_mut()
-            && windowed.has_time()
-        {
-            let limits = Limits::of(call.source);
+    #[inline(always)]
+    pub fn begin(call: Call, filter: &mut AnyFilter, items: usize) -> Result<Self, Failure> {
+        match filter.windowed_mut() {
+            None => Ok(Self::NONE),
+            Some(windowed) => Self::begin_windowed(call, windowed, items),
+        }
+    }
+
+    /// For items in a filter that the call has created: nothing is due before them.
+    #[inline(always)]
+    pub fn of_new(call: Call, filter: &AnyFilter, items: usize) -> Self {
+        match filter.windowed() {
+            None => Self::NONE,
+            Some(windowed) => Self::of_windowed(call, windowed, windowed.may_rotate(items)),
+        }
+    }
+
+    /// Without a window there is no rotation.
+    const NONE: Self = Self { now: 0, number: 0, is_advanced: false };
+
+    /// Who sends the call, and the time, are found out only if the filter `may_rotate`: each takes
+    /// the server as long as testing some generations.
+    fn of_windowed(call: Call, windowed: &WindowedFilter, may_rotate: bool) -> Self {
+        let is_timed = may_rotate && !call.source.is_replicated_or_loaded();
+        let now = if is_timed { clock::now() } else { 0 };
+        Self { now, number: windowed.number(), is_advanced: false }
+    }
+
+    #[inline(never)]
+    fn begin_windowed(
+        call: Call,
+        windowed: &mut WindowedFilter,
+        items: usize,
+    ) -> Result<Self, Failure> {
+        let is_due = windowed.has_time() && windowed.is_due(clock::now());
+        let mut rotation = Self::of_windowed(call, windowed, is_due || windowed.may_rotate(items));
+        if is_due && rotation.now != 0 {
+            let (limits, lead) = (Limits::of(call.source), windowed.lead());
             let advanced = windowed.advance(rotation.now, &mut limits.permit());
             rotation.is_advanced = advanced.map_err(|error| failed(call, error, &limits))?;
+            if windowed.lead() > lead {
+                log_clock(call, windowed);
+            }
         }
         Ok(rotation)
     }
 
-    /// For items in a filter that the call has created: nothing is due.
-    #[inline]
-    pub fn of_new(call: Call, filter: &AnyFilter) -> Self {
-        let windowed = filter.windowed();
-        let is_timed = windowed.is_some() && !call.source.is_replicated_or_loaded();
-        Self {
-            now: if is_timed { clock::now() } else { 0 },
-            number: windowed.map_or(0, WindowedFilter::number),
-            is_advanced: false,
-        }
-    }
-
     /// Replicates the rotations, before the items that caused them.
-    #[inline]
+    #[inline(always)]
     pub fn finish(self, call: Call, filter: &AnyFilter) -> RotationOutcome {
         let Some(filter) = filter.windowed() else {
             return RotationOutcome { is_opened: false, is_changed: false };
@@ -146,6 +174,17 @@ impl Rotation {
         }
         RotationOutcome { is_opened, is_changed }
     }
+}
+
+/// Logs that the clock was set back.
+#[cold]
+fn log_clock(call: Call, windowed: &WindowedFilter) {
+    log::clock(format_args!(
+        "filter '{}': the clock is {} ms behind the opening of the newest generation. The window \
+         goes on from there; check the clock of this server, and of the primary before it",
+        call.key.shown(),
+        windowed.lead()
+    ));
 }
 
 /// Counts and logs a rotation that was refused by a limit or for lack of memory, and returns the

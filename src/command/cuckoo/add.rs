@@ -8,7 +8,7 @@ use super::options::{InsertArgs, NewFilter};
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Reply, Room, count_refused};
+use crate::command::items::{Room, count_refused};
 use crate::data_type::handle::Outcome;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
@@ -55,7 +55,7 @@ impl Handler for Add {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::of_items(call), ItemsToAdd::All, Reply::Single)
+        add_one(call, ItemsToAdd::All)
     }
 }
 
@@ -63,7 +63,7 @@ impl Handler for AddNx {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::of_items(call), ItemsToAdd::OnlyNew, Reply::Single)
+        add_one(call, ItemsToAdd::OnlyNew)
     }
 }
 
@@ -71,7 +71,7 @@ impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::parse(call)?, ItemsToAdd::All, Reply::Array)
+        add(call, &InsertArgs::parse(call)?, ItemsToAdd::All)
     }
 }
 
@@ -79,16 +79,28 @@ impl Handler for InsertNx {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::parse(call)?, ItemsToAdd::OnlyNew, Reply::Array)
+        add(call, &InsertArgs::parse(call)?, ItemsToAdd::OnlyNew)
     }
 }
 
+/// Adds the one item of a call to the filter of a key, which is created if it is missing.
+fn add_one(call: Call, to_add: ItemsToAdd) -> Result<(), Failure> {
+    let insert = |filter: &mut AnyCuckoo| insert_item(call, filter, to_add);
+    let mut key = access::write(call);
+    let written = write_to(call, &mut key, Some(NewFilter::by_default), insert)?;
+    commit(call, key, &written, |_| {
+        if written.outcome {
+            call.context.replicate_verbatim();
+        }
+    });
+    Ok(())
+}
+
 /// Adds items to the filter of a key, which is created if there are options for it.
-fn add(call: Call, args: &InsertArgs, to_add: ItemsToAdd, reply: Reply) -> Result<(), Failure> {
-    let if_missing = args.if_missing.as_ref();
+fn add(call: Call, args: &InsertArgs, to_add: ItemsToAdd) -> Result<(), Failure> {
+    let if_missing = args.if_missing.map(|new| move || new);
     let Room { new, list } = Room::to(call, args.items)?;
-    let insert =
-        |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, to_add, reply);
+    let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, to_add);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, if_missing, insert)?;
     let stored = &written.outcome;
@@ -107,14 +119,14 @@ fn add(call: Call, args: &InsertArgs, to_add: ItemsToAdd, reply: Reply) -> Resul
 pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
-    if_missing: Option<&NewFilter>,
+    mut if_missing: Option<impl FnOnce() -> NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
 ) -> Result<WriteOutcome<T>, Failure> {
     let create = |key: &mut Key| {
-        let new = if_missing.ok_or(NOT_FOUND)?;
+        let new = if_missing.take().ok_or(NOT_FOUND)?();
         // RedisBloom creates the filter first, and does not replicate it.
         check_expansions(call, new.layout(call.source), 1)?;
-        create::create(call, key, new)
+        create::create(call, key, &new)
     };
     let prepare =
         |filter: &mut AnyCuckoo| check_expansions(call, filter.layout(), filter.table_count());
@@ -134,6 +146,32 @@ pub fn commit<T: Outcome>(
     call.commit(key, written.changed, replicate, events);
 }
 
+/// Adds the one item of a call, and replies. True if it was stored.
+#[inline(always)]
+fn insert_item(call: Call, filter: &mut AnyCuckoo, to_add: ItemsToAdd) -> bool {
+    let Some(item) = call.rest.get(0) else { return false };
+    let limits = Limits::of(call.source);
+    let permit = &mut limits.permit_within_expansions(filter.options().max_iterations);
+    let only_new = to_add == ItemsToAdd::OnlyNew;
+    match filter.insert_one(item.bytes(), only_new, permit) {
+        Ok(is_stored) => {
+            call.context.boolean(is_stored);
+            is_stored
+        }
+        Err(error) => {
+            count_refused(call, filter.layout(), error, &limits);
+            // An error of an item that is replicated would be one in the replication stream, which
+            // some servers do not survive.
+            if call.source.is_replicated_or_loaded() {
+                call.context.boolean(false);
+            } else {
+                call.context.error(error::insertion(error, &limits));
+            }
+            false
+        }
+    }
+}
+
 /// Adds items, and replies for each.
 fn insert_items(
     call: Call,
@@ -141,13 +179,12 @@ fn insert_items(
     items: Args,
     mut stored: NewItems,
     to_add: ItemsToAdd,
-    reply: Reply,
 ) -> NewItems {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
-    if reply == Reply::Array {
-        call.context.array(items.len());
-    }
-    let answer = |result: Result<bool, Error>| {
+    call.context.array(items.len());
+    let permit = &mut limits.permit_within_expansions(filter.options().max_iterations);
+    let only_new = to_add == ItemsToAdd::OnlyNew;
+    filter.insert_batch(items.bytes(), only_new, permit, |result| {
         match result {
             Ok(is_stored) => stored.record(is_stored),
             Err(error) => {
@@ -155,20 +192,8 @@ fn insert_items(
                 stored.record_refused();
             }
         }
-        match reply {
-            Reply::Single => single(call, result, &limits),
-            Reply::Array => element(call, result, to_add),
-        }
-    };
-    let max_iterations = filter.options().max_iterations;
-    let permit = &mut limits.permit_within_expansions(max_iterations);
-    let only_new = to_add == ItemsToAdd::OnlyNew;
-    match reply {
-        Reply::Single => {
-            items.bytes().map(|item| filter.insert_one(item, only_new, permit)).for_each(answer)
-        }
-        Reply::Array => filter.insert_batch(items.bytes(), only_new, permit, answer),
-    }
+        element(call, result, to_add);
+    });
     stored
 }
 
@@ -182,16 +207,6 @@ fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failu
     }
     limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));
     Err(TOO_MANY_EXPANSIONS.into())
-}
-
-/// Replies for the one item of a call. An error of an item that is replicated would be one in the
-/// replication stream, which some servers do not survive.
-fn single(call: Call, result: Result<bool, Error>, limits: &Limits) {
-    match result {
-        Ok(is_stored) => call.context.boolean(is_stored),
-        Err(_) if call.source.is_replicated_or_loaded() => call.context.boolean(false),
-        Err(error) => call.context.error(error::insertion(error, limits)),
-    }
 }
 
 /// Replies for one of the items of a call. RedisBloom's answers for items that cannot be added

@@ -25,9 +25,8 @@ impl BulkCommand for BulkAdd {
         }
         let Room { new, list } = Room::to_packed(call, items)?;
         let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, new, answers);
-        let if_missing = NewFilter::by_default();
         let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, Some(&if_missing), insert)?;
+        let written = add::write_to(call, &mut key, Some(NewFilter::by_default), insert)?;
         let (stored, refusal) = &written.outcome;
         add::commit(call, key, &written, |key| {
             bulk::replicate_packed::<AnyCuckoo>(call, key, stored, items, list, &STORED);

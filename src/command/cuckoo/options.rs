@@ -206,11 +206,6 @@ pub struct InsertArgs<'a> {
 }
 
 impl<'a> InsertArgs<'a> {
-    /// The arguments of a call that has only items.
-    pub fn of_items(call: Call<'a>) -> Self {
-        Self { if_missing: Some(NewFilter::by_default()), items: call.rest, is_plain: true }
-    }
-
     /// Parses `[option ...] ITEMS item [item ...]`. RedisBloom reads the first letter of a name.
     ///
     /// # Errors

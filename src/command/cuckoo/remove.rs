@@ -8,7 +8,7 @@ use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Reply, Room};
+use crate::command::items::Room;
 use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
@@ -37,7 +37,15 @@ impl Handler for Del {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        delete(call, Reply::Single)
+        let mut key = access::write(call);
+        let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
+        let is_deleted =
+            filter.write(|filter| call.rest.get(0).is_some_and(|item| filter.remove(item.bytes())));
+        call.context.boolean(is_deleted);
+        let changed = filter.close();
+        let counts = [is_deleted.into(), (!is_deleted).into()];
+        commit(call, key, changed, counts, |_| call.context.replicate_verbatim());
+        Ok(())
     }
 }
 
@@ -45,34 +53,20 @@ impl Handler for Mdel {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        delete(call, Reply::Array)
-    }
-}
-
-/// Deletes the items of a call, and replies for each.
-fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
-    let items = call.rest;
-    let Room { new: mut deleted, list } = Room::to(call, items)?;
-    let mut key = access::write(call);
-    let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
-    if reply == Reply::Array {
+        let items = call.rest;
+        let Room { new: mut deleted, list } = Room::to(call, items)?;
+        let mut key = access::write(call);
+        let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         call.context.array(items.len());
-    }
-    let deleted = filter.write(|filter| {
-        let answer = |is_deleted| {
-            deleted.record(is_deleted);
-            call.context.boolean(is_deleted);
-        };
-        match reply {
-            Reply::Single => items.bytes().map(|item| filter.remove(item)).for_each(answer),
-            Reply::Array => filter.remove_batch(items.bytes(), answer),
-        }
-        deleted
-    });
-    let changed = filter.close();
-    commit(call, key, changed, &deleted, |key| {
-        let filter = if reply == Reply::Array { access::found::<AnyCuckoo>(key) } else { None };
-        match filter {
+        let deleted = filter.write(|filter| {
+            filter.remove_batch(items.bytes(), |is_deleted| {
+                deleted.record(is_deleted);
+                call.context.boolean(is_deleted);
+            });
+            deleted
+        });
+        let changed = filter.close();
+        commit(call, key, changed, counts(&deleted), |key| match access::found::<AnyCuckoo>(key) {
             Some(filter) if !replicate::is_own(filter) => {
                 let filter = (filter, key.expires_at());
                 let items = deleted.select(items.bytes());
@@ -80,9 +74,15 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
             }
             _ if deleted.are_nearly_all() => call.context.replicate_verbatim(),
             _ => deleted.replicate(call.context, call.key, items, list, &DELETIONS),
-        }
-    });
-    Ok(())
+        });
+        Ok(())
+    }
+}
+
+/// How many items a call has deleted, and how many were missing.
+fn counts(deleted: &NewItems) -> [u64; 2] {
+    let count = deleted.len();
+    [count as u64, (deleted.recorded() - count) as u64]
 }
 
 /// Ends a call that deletes items: its deletions are added to the totals, replicated by
@@ -91,12 +91,11 @@ fn commit(
     call: Call,
     key: Key,
     changed: Changed,
-    deleted: &NewItems,
+    [deleted, missed]: [u64; 2],
     replicate: impl FnOnce(&Key),
 ) {
-    let count = deleted.len();
-    CF_DELETES.add(count as u64);
-    CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
+    CF_DELETES.add(deleted);
+    CF_DELETES_MISSED.add(missed);
     call.commit(key, changed, replicate, [(true, DELETED)]);
 }
 
@@ -116,7 +115,7 @@ impl BulkCommand for BulkDel {
             deleted
         });
         let changed = filter.close();
-        commit(call, key, changed, &deleted, |key| {
+        commit(call, key, changed, counts(&deleted), |key| {
             bulk::replicate_packed::<AnyCuckoo>(call, key, &deleted, items, list, &DELETIONS);
         });
         Ok(None)

@@ -1,7 +1,8 @@
 //! Append-only files and RDB files that are loaded after the clock has moved.
 
-use bloomline_harness::{Client, Clock, Replica, Stop, append_only_file, numbered};
+use bloomline_harness::{Client, Clock, Replica, Stop, append_only_file, numbered, show};
 
+use crate::cluster::equal;
 use crate::timed::{APPEND_ONLY, RESERVE, SLOT, Timed, WINDOW, digest, info, setup};
 
 const PREAMBLE: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble yes"];
@@ -113,5 +114,55 @@ fn a_time_to_live_goes_on_while_the_server_is_down() {
         clock.advance(80_000);
         assert_eq!(client.ask("BF.CARD long"), ":0");
         assert_eq!(client.ask("EXISTS long"), ":0");
+    });
+}
+
+#[test]
+fn a_clock_that_was_ahead_once_leaves_a_filter_that_forgets() {
+    Timed::on_each_server(&APPEND_ONLY, |mut client, Timed { mut server, clock }| {
+        let follower = setup(&clock).follows(&server).start(&server.kind);
+        let mut replica = follower.resp2();
+        client.ok(RESERVE);
+        client.ok("BF.RESERVE full 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NONSCALING");
+        client.call("BF.ADD k right");
+        clock.advance(500 * WINDOW);
+        client.items("BF.MADD", "k", &numbered("ahead", 10));
+        client.items("BF.MADD", "full", &numbered("ahead", 10));
+        clock.advance(-500 * WINDOW);
+        for slot in 0..30u32 {
+            for key in ["k", "full"] {
+                let items = numbered(&format!("slot:{slot}"), 100);
+                let replies = show(&client.items("BF.MADD", key, &items));
+                assert!(!replies.contains("ERR"), "{key}, slot {slot}: {replies}");
+                if let Some(gone) = slot.checked_sub(11) {
+                    let question = format!("BF.EXISTS {key} slot:{gone}:7");
+                    assert_eq!(client.ask(&question), ":0", "slot {slot}");
+                }
+                for kept in slot.max(7) - 7..=slot {
+                    let question = format!("BF.EXISTS {key} slot:{kept}:7");
+                    assert_eq!(client.ask(&question), ":1", "slot {slot}");
+                }
+            }
+            assert!(info(&mut client, "FILTERS") <= 9, "slot {slot}");
+            clock.advance(SLOT);
+        }
+        assert_eq!(client.ask("BF.MEXISTS k right ahead:0"), "*[:0 :0]");
+        let log = server.log();
+        assert!(log.contains("ms behind the opening of the newest generation"), "{log}");
+        // Replicas and files have the same, and go on.
+        let before = digest(&mut client);
+        equal::catch_up(&mut client, &mut replica);
+        assert_eq!(digest(&mut replica), before);
+        for stop in [Stop::NoSave, Stop::Save] {
+            server.restart(stop);
+            assert_eq!(digest(&mut server.resp2()), before);
+        }
+        let mut client = server.resp2();
+        for gone in ["slot:18:7", "slot:10:7"] {
+            assert_eq!(client.ask(&format!("BF.EXISTS k {gone}")), ":0");
+        }
+        assert_eq!(client.ask("BF.EXISTS k slot:29:7"), ":1");
+        assert_eq!(client.ask("BF.ROTATE k AT 0"), "+OK");
+        assert_eq!(client.ask("BF.EXISTS k slot:29:7"), ":1");
     });
 }

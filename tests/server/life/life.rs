@@ -171,7 +171,7 @@ impl Life {
             }
             Step::Test(items) => self.test(items),
             Step::Remove(items) => self.remove(items),
-            Step::Pass { parts, back } => self.pass(parts, back),
+            Step::Pass { parts, back, back_parts } => self.pass(parts, back, back_parts),
             Step::Advance { is_refused } => self.advance(is_refused),
             Step::Rotate => self.rotate(),
             Step::Compact => self.compact(),
@@ -363,10 +363,11 @@ impl Life {
     }
 
     /// Moves the clocks of both servers, which do not stay equal.
-    fn pass(&mut self, parts: u64, back: u64) {
+    fn pass(&mut self, parts: u64, back: u64, back_parts: u64) {
         const MOST: u64 = 100 * 86_400;
         let slot = self.numbers.window.and_then(|it| it.times()).map_or(1_000, |it| it.1);
-        let seconds = (slot.saturating_mul(parts) / 64_000).min(MOST) as i64 - back as i64 / 1_000;
+        let seconds = |parts| (slot.saturating_mul(parts) / 64_000).min(MOST) as i64;
+        let seconds = seconds(parts) - seconds(back_parts) - back as i64 / 1_000;
         if let Some(alone) = &self.alone {
             alone.clocks[0].advance(seconds);
             alone.clocks[1].advance(seconds / 2);
@@ -378,10 +379,12 @@ impl Life {
         let limit = self.limit(if is_refused { 1 } else { self.most_bytes });
         let at = time(&mut self.client).saturating_sub(STALE);
         let words = arguments(&format!("BF.ROTATE {} AT {at}", self.key));
-        self.call(&words, |filter, _| {
+        self.call(&words, |filter, now| {
             let Some(windowed) = filter.windowed_mut() else {
                 return "-ERR the filter has no generations: <any>".to_owned();
             };
+            // An earlier time of a client sets no clock back.
+            let at = at.max(now.min(windowed.newest().opened()));
             let result = match windowed.spec().window {
                 Window::Manual => windowed.rotate(at, &mut permit(limit)),
                 _ => windowed.advance(at, &mut permit(limit)).map(drop),

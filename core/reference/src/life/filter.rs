@@ -235,7 +235,7 @@ impl Filter {
                 filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
             }
             Self::Bloom(AnyFilter::Windowed(filter)) => {
-                let hash = item_hash(item, filter.seed());
+                let (hash, now) = (item_hash(item, filter.seed()), filter.time_at(now));
                 filter
                     .generations()
                     .filter(|(_, generation)| now < expires(&filter.spec(), generation))

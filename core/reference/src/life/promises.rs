@@ -15,8 +15,10 @@ use super::steps::item;
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     pub copies: u64,
-    /// The time of the last insertion, in milliseconds. It never runs backwards.
+    /// The time of the filter at the last insertion, in milliseconds.
     pub time: u64,
+    /// [`Promises::elapsed`] then.
+    pub elapsed: u64,
     /// The newest generation then.
     pub generation: u64,
 }
@@ -39,10 +41,10 @@ pub struct Promises {
     pub items: HashMap<u64, Entry>,
     /// Oldest first.
     slots: VecDeque<Slot>,
-    /// The latest time to which the filter was brought.
-    pub latest: u64,
-    /// Items that a windowed filter forgot, and when they were inserted last. A few of the last
-    /// ones.
+    /// Milliseconds that have passed, whatever the clock shows that is set back now and again.
+    pub elapsed: u64,
+    /// Items that a windowed filter forgot, and the time of the filter when they were inserted
+    /// last. A few of the last ones.
     forgotten: VecDeque<(u64, u64)>,
     has_repeats: bool,
     /// False once an item may be missing.
@@ -57,13 +59,13 @@ pub struct Promises {
 const FORGOTTEN: usize = 400;
 
 impl Promises {
-    pub fn new(window: Option<WindowSpec>, is_cuckoo: bool, now: u64) -> Self {
+    pub fn new(window: Option<WindowSpec>, is_cuckoo: bool) -> Self {
         Self {
             window,
             is_cuckoo,
             items: HashMap::new(),
             slots: VecDeque::from([Slot::default()]),
-            latest: now,
+            elapsed: 0,
             forgotten: VecDeque::new(),
             has_repeats: false,
             are_kept: true,
@@ -72,11 +74,11 @@ impl Promises {
         }
     }
 
-    /// True if the filter must find the item at `now`.
-    pub fn must_find(&self, number: u64, now: u64) -> bool {
+    /// True if the filter must find the item now.
+    pub fn must_find(&self, number: u64) -> bool {
         let Some(entry) = self.items.get(&number).filter(|_| self.are_kept) else { return false };
         match self.window.and_then(|spec| spec.times()) {
-            Some((window, _)) => now.max(self.latest) < entry.time + window,
+            Some((window, _)) => self.elapsed < entry.elapsed + window,
             None => true,
         }
     }
@@ -87,7 +89,8 @@ impl Promises {
     }
 
     /// Items that the filter may find at its false-positive rate only: those that were forgotten,
-    /// or whose windows have passed by a slot and a millisecond of rounding.
+    /// or whose windows have passed by a slot and a millisecond of rounding. `now` is the time of
+    /// the filter.
     pub fn gone(&self, now: u64) -> Vec<u64> {
         let Some(spec) = self.window.filter(|_| self.are_kept) else { return Vec::new() };
         let must = |time: u64| match spec.window {
@@ -102,7 +105,7 @@ impl Promises {
     /// Notes the outcome of an insertion at `now`.
     pub fn inserted(&mut self, filter: &Filter, number: u64, now: u64, outcome: Outcome) {
         let is_known = self.items.contains_key(&number);
-        let was_due = self.must_find(number, now.max(self.latest));
+        let was_due = self.must_find(number);
         if !self.is_cuckoo {
             // What is refreshed must be written, which may be refused.
             let is_refreshed = self.window.is_some_and(|spec| spec.refreshes);
@@ -118,7 +121,7 @@ impl Promises {
         }
         self.len += u64::from(outcome == Outcome::New);
         let Some((spec, filter)) = self.window.zip(filter.windowed()) else {
-            let entry = Entry { copies: 0, time: now, generation: 0 };
+            let entry = Entry { copies: 0, time: now, elapsed: self.elapsed, generation: 0 };
             let entry = self.items.entry(number).or_insert(entry);
             entry.copies += u64::from(outcome == Outcome::New || !is_known);
             return;
@@ -132,8 +135,9 @@ impl Promises {
         if !spec.refreshes && outcome != Outcome::New {
             return;
         }
-        let (generation, time) = (slot.number, now.max(filter.newest().opened()));
-        let before = self.items.insert(number, Entry { copies: 1, time, generation });
+        let (generation, time) = (slot.number, filter.time_at(now));
+        let entry = Entry { copies: 1, time, elapsed: self.elapsed, generation };
+        let before = self.items.insert(number, entry);
         if before.is_some_and(|entry| entry.generation == generation) {
             return;
         }
@@ -149,7 +153,7 @@ impl Promises {
     pub fn merged(&mut self, filter: &Filter, numbers: impl Iterator<Item = u64>, now: u64) {
         self.len = filter.len();
         for number in numbers {
-            let entry = Entry { copies: 1, time: now, generation: 0 };
+            let entry = Entry { copies: 1, time: now, elapsed: self.elapsed, generation: 0 };
             self.items.entry(number).or_insert(entry);
         }
     }
@@ -187,8 +191,8 @@ impl Promises {
                     continue;
                 }
                 if let Some((window, _)) = filter.spec().times() {
-                    let end = entry.time + window;
-                    assert!(end <= self.latest || !self.are_kept, "{number} was forgotten early");
+                    let is_over = entry.elapsed + window <= self.elapsed;
+                    assert!(is_over || !self.are_kept, "{number} was forgotten early");
                 }
                 self.items.remove(&number);
                 self.forgotten.push_back((number, entry.time));

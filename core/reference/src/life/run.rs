@@ -113,7 +113,7 @@ pub fn run(kind: Kind, choices: &mut Choices, steps: u64, tally: &mut Tally) -> 
     let Some((filter, oracle)) = numbers.create(now, limit) else { return false };
     let kind_tally = tally.kinds.entry(kind.name).or_default();
     kind_tally.lives += 1;
-    let promises = Promises::new(numbers.window, numbers.is_cuckoo(), now);
+    let promises = Promises::new(numbers.window, numbers.is_cuckoo());
     let mut life = Life {
         numbers,
         filter,
@@ -176,10 +176,13 @@ impl Life<'_> {
             }
             Step::Test(items) => self.test(&items.numbers().collect::<Vec<_>>()),
             Step::Remove(items) => self.remove(items),
-            Step::Pass { parts, back } => {
+            Step::Pass { parts, back, back_parts } => {
                 let slot = self.numbers.window.and_then(|it| it.times()).map_or(100, |it| it.1);
-                self.now =
-                    self.now.saturating_add(slot.saturating_mul(parts) / 64).saturating_sub(back);
+                let millis = |parts| slot.saturating_mul(parts) / 64;
+                let passed = millis(parts);
+                self.promises.elapsed = self.promises.elapsed.saturating_add(passed);
+                self.now = self.now.saturating_add(passed).saturating_sub(back);
+                self.now = self.now.saturating_sub(millis(back_parts));
                 false
             }
             Step::Advance { is_refused } => self.advance(is_refused).unwrap_or(false),
@@ -252,7 +255,6 @@ impl Life<'_> {
         let again = result.is_ok().then(|| filter.advance(now, &mut |_| true));
         assert!(!matches!(again, Some(Ok(true) | Err(_))), "due again");
         if result.is_ok() {
-            self.promises.latest = self.promises.latest.max(now);
             self.promises.follow(filter, &written);
             self.oracle.iter_mut().for_each(|oracle| oracle.advance(now));
         }
@@ -441,16 +443,14 @@ impl Life<'_> {
     fn test(&mut self, numbers: &[u64]) -> bool {
         let stranger = (self.tally.steps << 20 | self.next) << 8;
         let absent = (0..40).map(|index| ABSENT | (stranger + index));
-        let gone = self.promises.gone(self.now);
+        let now = self.filter.windowed().map_or(0, |windowed| windowed.time_at(self.now));
+        let gone = self.promises.gone(now);
         let missing: Vec<u64> = absent.chain(gone.into_iter().step_by(7)).collect();
         let all: Vec<u64> = numbers.iter().chain(&missing).copied().collect();
         let bytes: Vec<Vec<u8>> = all.iter().map(|&number| item(number)).collect();
         let answers = self.filter.contains_all(&bytes, self.now);
         for ((&number, item), &found) in all.iter().zip(&bytes).zip(&answers) {
-            assert!(
-                found || !self.promises.must_find(number, self.now),
-                "item {number} is missing"
-            );
+            assert!(found || !self.promises.must_find(number), "item {number} is missing");
             assert_eq!(self.filter.contains(item, self.now), found);
             assert_eq!(self.filter.contains_scalar(item, self.now), found);
             let count = self.filter.count(item, self.now);
@@ -483,7 +483,7 @@ impl Life<'_> {
     fn forge(&mut self, changes: u64, choices: &mut Choices) -> bool {
         let Some(filter) = forge(&self.filter, changes, choices) else { return false };
         let now = filter.windowed().map_or(0, |windowed| windowed.newest().opened());
-        let mut promises = Promises::new(self.numbers.window, self.numbers.is_cuckoo(), now);
+        let mut promises = Promises::new(self.numbers.window, self.numbers.is_cuckoo());
         (promises.are_kept, promises.is_counted) = (false, false);
         let mut life = Life {
             oracle: Oracle::of(&filter),

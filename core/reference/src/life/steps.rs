@@ -58,10 +58,11 @@ pub enum Step {
     },
     Test(Items),
     Remove(Items),
-    /// The clock moves on by 1/64 slots, or back by milliseconds.
+    /// The clock moves on by 1/64 slots, or is set back by milliseconds, or by 1/64 slots.
     Pass {
         parts: u64,
         back: u64,
+        back_parts: u64,
     },
     Advance {
         is_refused: bool,
@@ -157,6 +158,7 @@ pub const STEPS: [Row; 15] = [
     row("pass", 16, is_windowed, |choices, _| Step::Pass {
         parts: choices.below(160),
         back: if choices.one_in(8) { choices.below(10_000) } else { 0 },
+        back_parts: if choices.one_in(16) { choices.below(1_600) } else { 0 },
     }),
     row("advance", 3, is_windowed, |choices, _| Step::Advance { is_refused: choices.one_in(3) }),
     row("rotate", 6, is_windowed, |_, _| Step::Rotate),

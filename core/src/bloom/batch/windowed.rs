@@ -39,7 +39,7 @@ impl Generations for WindowedFilter {
 
     #[inline(always)]
     fn contains_hash<B: Backend>(&self, backend: B, hash: &ItemHash, now: u64) -> bool {
-        let lifetime = self.lifetime();
+        let (now, lifetime) = (self.time_at(now), self.lifetime());
         in_ring!(self, all => {
             for generation in all.rev() {
                 if !generation.answers(now, lifetime) {
@@ -55,7 +55,7 @@ impl Generations for WindowedFilter {
 
     #[inline(always)]
     fn test_group<B: Backend>(&self, backend: B, group: &Group<BlockedLayer, B>, now: u64) -> Mask {
-        let lifetime = self.lifetime();
+        let (now, lifetime) = (self.time_at(now), self.lifetime());
         in_ring!(self, all => {
             let answering = all.rev().take_while(|one| one.answers(now, lifetime));
             let mut layers = answering.flat_map(|one| one.layers().rev()).peekable();

@@ -46,7 +46,9 @@ pub struct WindowedFilter {
     /// Bytes of the bits of all generations that were dropped: where the bits of the oldest
     /// generation begin, counted over the life of the filter.
     pub(crate) dropped_bytes: u64,
-    /// The earliest time of the next rotation by count.
+    /// With a window of items, the earliest time of the next rotation. With a window of time, by
+    /// how many milliseconds the time of the filter is ahead of the clock;
+    /// [`rotation`](super::rotation) has the reason. Otherwise 0.
     pub(crate) clock: u64,
     /// Of a regular layer.
     pub(crate) geometry: Geometry,
@@ -108,7 +110,8 @@ impl WindowedFilter {
             let (older, dropped) = (Box::default(), Vec::new());
             Ring::Large(try_box(Large { newest, older, dropped })?)
         };
-        Ok(Self { clock: now, ..Self::of(&spec, seed, &shape, ring, 1) })
+        let clock = if spec.window == Window::Last { now } else { 0 };
+        Ok(Self { clock, ..Self::of(&spec, seed, &shape, ring, 1) })
     }
 
     /// A filter with this ring of `present` generations, of which none was dropped.
@@ -261,9 +264,9 @@ impl WindowedFilter {
         self.len() == 0
     }
 
-    /// Distinct items in the generations that answer at a time.
+    /// Distinct items in the generations that answer when the clock shows `now`.
     pub fn len_at(&self, now: u64) -> u64 {
-        let lifetime = self.lifetime();
+        let (now, lifetime) = (self.time_at(now), self.lifetime());
         let answering = self.all().rev().take_while(|one| one.answers(now, lifetime));
         answering.map(|one| one.live()).fold(0, u64::saturating_add)
     }
@@ -328,7 +331,8 @@ impl WindowedFilter {
 
     /// The overflow layers of the generations that have some, oldest first.
     fn overflows(&self) -> impl Iterator<Item = &Filter> {
-        self.all().filter_map(|generation| generation.overflow)
+        let large = if let Ring::Large(large) = &self.ring { Some(large) } else { None };
+        large.into_iter().flat_map(|large| large.all()).filter_map(|generation| generation.overflow)
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory

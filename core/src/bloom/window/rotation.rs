@@ -6,8 +6,26 @@
 //! | last | an addition when the newest is full | when `capacity` distinct items are in newer ones |
 //! | manual | the host | when there are more than `generations` older ones |
 //!
-//! This is the only file that adds and removes generations. It knows no clock: time is an argument,
-//! and never runs backwards for a filter.
+//! This is the only file that adds and removes generations. It reads no clock: what the clock shows
+//! is an argument.
+//!
+//! # A clock that is set back
+//!
+//! The time of a filter never runs backwards, although the clock may: it was ahead when the newest
+//! generation was opened, or it is behind now. Nothing shows which. So the time of the filter goes
+//! on from the opening of the newest generation as fast as the clock does, `clock` milliseconds
+//! ahead of it, until the clock itself has reached that opening.
+//!
+//! * **No item is forgotten early**: between two calls the time of the filter advances by at most
+//!   what the clock advances. With the same lead it advances by just that. A lead that grows leaves
+//!   it where it was, or earlier. Without the lead, it is what the clock shows, and was at least
+//!   that before.
+//! * **All items are forgotten**: a clock that was ahead once and was set right costs a window the
+//!   time that passed until the next addition, and no more. If nothing is added until the clock has
+//!   reached the opening of the newest generation, windows end later by the lead.
+//!
+//! A clock that was behind and is set right in one step counts once: the step brings it to the
+//! opening or beyond it. A step that leaves it behind counts as time that has passed.
 
 use super::filter::{MAX_TIME, WindowKind, WindowedFilter, beside};
 use super::generation::Generation;
@@ -19,13 +37,13 @@ use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
 
 impl WindowedFilter {
-    /// Brings the filter to the time `now`, in milliseconds, before items are inserted.
+    /// Brings the filter to the time at which the clock shows `now`, in milliseconds, before items
+    /// are inserted.
     ///
     /// With a window of time, drops the generations whose window has passed, and opens a new one if
     /// the slot of the newest has passed. However long the filter was idle, this is one step. With
     /// a window of items, sets the clock: the time of the next rotation if insertions give no later
-    /// one, as on a replica. A time before the last rotation counts as the time of that rotation.
-    /// True if the filter was changed.
+    /// one, as on a replica. True if the filter was changed.
     ///
     /// # Errors
     ///
@@ -33,18 +51,20 @@ impl WindowedFilter {
     pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         match self.kind {
             WindowKind::Time => {
-                let now = self.not_before_newest(now);
-                let expired = self.expired(now);
-                if self.slot_has_passed(now) {
+                let time = self.time_at(now);
+                let lead = time - now.min(MAX_TIME);
+                let expired = self.expired(time);
+                let is_changed = self.is_due(now);
+                if self.slot_has_passed(time) {
                     // Slots that have passed leave room for a generation. Generations that were
                     // opened by hand, or by a forged header, may not.
-                    self.open(now, expired.max(self.is_complete().into()), permit)?;
-                    Ok(true)
+                    self.open(time, expired.max(self.is_complete().into()), permit)?;
                 } else {
                     // The newest generation is not among them: its slot has not passed.
                     self.drop_oldest(expired)?;
-                    Ok(expired > 0)
                 }
+                self.clock = lead;
+                Ok(is_changed)
             }
             WindowKind::Last => {
                 let is_changed = now > self.clock;
@@ -116,6 +136,34 @@ impl WindowedFilter {
         let repeated = written.saturating_sub(distinct);
         let window = self.spec().capacity;
         distinct >= window || (written >= window && repeated as f64 <= likely)
+    }
+
+    /// True if [`WindowedFilter::advance`] would change a filter with a window of time.
+    pub fn is_due(&self, now: u64) -> bool {
+        let time = self.time_at(now);
+        self.has_time()
+            && (self.slot_has_passed(time)
+                || self.expired(time) > 0
+                || self.clock != time - now.min(MAX_TIME))
+    }
+
+    /// True if an insertion of `items` items may rotate a filter with a window of items.
+    pub fn may_rotate(&self, items: usize) -> bool {
+        let room = self.regular_capacity - self.newest().regular_len;
+        self.kind == WindowKind::Last && items as u64 > room
+    }
+
+    /// The time of a filter with a window of time when the clock shows `now`, in milliseconds; see
+    /// the [module](self).
+    #[inline(always)]
+    pub fn time_at(&self, now: u64) -> u64 {
+        let (now, newest) = (now.min(MAX_TIME), self.newest().opened);
+        if now >= newest { now } else { now.saturating_add(self.clock).min(MAX_TIME).max(newest) }
+    }
+
+    /// By how many milliseconds the time of a filter with a window of time is ahead of the clock.
+    pub fn lead(&self) -> u64 {
+        if self.has_time() { self.clock } else { 0 }
     }
 
     fn not_before_newest(&self, now: u64) -> u64 {

@@ -6,6 +6,7 @@ use bloomline_core::chunk::Bits;
 use bloomline_core::host::Growth;
 
 mod chunks;
+mod clock;
 mod header;
 mod permits;
 mod rates;
