@@ -31,6 +31,16 @@ BESIDE = [
 ]
 # The tables whose calls of a thousand items stand in the chart of docs/benchmarks.md.
 CHARTED = ["In cache", "Default growth", "EXPANSION 1", "Out of cache"]
+# The columns of this chart, all but the baselines, with their names in its legend.
+CHARTED_COLUMNS = {
+    "bloomline": "bloomline",
+    "RedisBloom": "RedisBloom",
+    "redisbloom layout": "bloomline, redisbloom layout",
+    "valkey-bloom layout": "bloomline, valkey-bloom layout",
+    "scalar": "bloomline without vector instructions",
+    "set": "set (SADD, SMISMEMBER)",
+    "bit string": "bit string (SETBIT, GETBIT)",
+}
 # Columns of the sheets that are no result, or the same result in other units, or counted otherwise
 # by RedisBloom.
 GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter", "per item", "bytes sent", "MEMORY USAGE"}
@@ -196,14 +206,15 @@ def beside_chart(run):
     rows = [(label, run.row(of, name)) for label, of, name in BESIDE]
     return charts.beside(
         "Time in the server, Bloomline and RedisBloom",
-        f"Calls of 1,000 items, {run.machine['server'].capitalize()}, {run.machine['date']}; shorter is better",
+        f"Calls of 1,000 items, {run.machine['server'].capitalize()}, {run.machine['date']}; "
+        "shorter is better; in each row the longer bar is 100 %",
         [(label, row.cells["bloomline"].median, row.cells["RedisBloom"].median) for label, row in rows],
     )
 
 
 def multiples_chart(run):
     """The chart of docs/benchmarks.md."""
-    columns = COLUMNS[2:]
+    columns = [column for column in COLUMNS if column in CHARTED_COLUMNS]
     tables = [name for name in CHARTED if name in run.tables]
     rows = [
         (f"{name}: {row.name}", [row.cells[column].multiple if column in row.cells else None for column in columns])
@@ -213,8 +224,9 @@ def multiples_chart(run):
     ]
     return charts.multiples(
         "Time in the server, as multiples of the baseline",
-        "The baseline only reads the same arguments and gives the same replies; logarithmic scale",
-        columns,
+        "The baseline, 1, only reads the same arguments and gives the same replies; "
+        "logarithmic scale from 1; shorter is better",
+        [CHARTED_COLUMNS[column] for column in columns],
         rows,
     )
 

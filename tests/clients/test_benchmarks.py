@@ -1,6 +1,9 @@
 """The published run: documents and charts are what the program writes, and charts can be read."""
 
+import itertools
 import json
+import math
+import operator
 import re
 import sys
 import xml.etree.ElementTree
@@ -13,6 +16,37 @@ import latency  # noqa: E402
 import publish  # noqa: E402
 
 CHARTS = sorted((ROOT / "docs").glob("*.svg"))
+SCHEMES = ["light", "dark"]
+# Linear red, green and blue as they are seen (Machado, Oliveira, Fernandes, 2009, severity 1).
+VISIONS = {
+    "normal": [(1, 0, 0), (0, 1, 0), (0, 0, 1)],
+    "protanopia": [
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ],
+    "deuteranopia": [
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ],
+    "tritanopia": [
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ],
+}
+# Oklab (Ottosson, 2020): from linear red, green and blue, and from the cube roots of the product.
+CONES = [
+    (0.4122214708, 0.5363325363, 0.0514459929),
+    (0.2119034982, 0.6806995451, 0.1073969566),
+    (0.0883024619, 0.2817188376, 0.6299787005),
+]
+OKLAB = [
+    (0.2104542553, 0.793617785, -0.0040720468),
+    (1.9779984951, -2.428592205, 0.4505937099),
+    (0.0259040371, 0.7827717662, -0.808675766),
+]
 
 
 def test_documents_show_the_published_run():
@@ -85,6 +119,10 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
     assert "| BF.BULKADD        | 0.300 / 9.00 |" in after
 
 
+def test_every_chart_is_one_that_the_program_writes():
+    assert CHARTS and set(CHARTS) <= publish.documents().keys()
+
+
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda path: path.name)
 def test_a_chart_has_a_text_and_follows_light_and_dark(chart):
     picture = xml.etree.ElementTree.parse(chart).getroot()
@@ -95,16 +133,90 @@ def test_a_chart_has_a_text_and_follows_light_and_dark(chart):
     assert next(child for child in picture if child.tag.endswith("rect")).get("class") == "page"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def colours(style, scheme):
+    """The colours of the rules for light pages or for dark ones, by class: plain values only."""
+    parts = dict(zip(SCHEMES, style.split("@media (prefers-color-scheme: dark)")))
+    rule = re.compile(r"^\.?(\w+) \{ (?:fill|stroke): (#[0-9a-f]{6})\b", re.M)
+    found = rule.findall(parts[scheme])
+    assert len(found) == len(dict(found)), found
+    return dict(found)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda path: path.name)
+def test_every_series_has_a_colour_and_a_name_in_the_legend(chart, scheme):
+    """Programs without variables and media queries draw the light colours."""
+    picture = list(xml.etree.ElementTree.parse(chart).getroot())
+    style = next(child for child in picture if child.tag.endswith("style")).text
+    assert "var(" not in chart.read_text()
+    fills = colours(style, scheme)
+    assert {"page", "text", "quiet", "line"} <= fills.keys()
+    drawn = {child.get("class") for child in picture if child.tag.endswith("rect")} - {"page"}
+    assert drawn <= fills.keys() and len({fills[series] for series in drawn}) == len(drawn) > 1
+    named = [
+        (box.get("class"), name.text)
+        for box, name in zip(picture, picture[1:])
+        if (box.get("width"), box.get("height")) == ("12.0", "12") and name.tag.endswith("text")
+    ]
+    assert len(named) == len(drawn) and dict(named).keys() == drawn
+    assert len({name for _, name in named}) == len(named) and all(name for _, name in named)
+
+
+def test_a_series_without_a_colour_is_an_error():
+    def chart(columns):
+        return publish.charts.multiples("", "", ["name"] * columns, [("row", [2.0] * columns)])
+
+    count = len(publish.charts.BARS)
+    assert f"c{count - 1}" in chart(count)
+    with pytest.raises(AssertionError, match=f"series {count} has no colour"):
+        chart(count + 1)
+
+
+def test_charts_name_the_scale_of_their_bars():
+    charts = {chart.stem: list(xml.etree.ElementTree.parse(chart).getroot()) for chart in CHARTS}
+    for name, scale in [
+        ("benchmarks", "logarithmic scale from 1"),
+        ("redisbloom", "in each row the longer bar is 100 %"),
+    ]:
+        assert any(scale in child.text for child in charts[name] if child.get("class") == "quiet")
+    of_rows = [child for child in charts["redisbloom"] if child.get("height") == "10"]
+    bars = [float(bar.get("width")) for bar in of_rows]
+    assert len(bars) == 2 * len(publish.BESIDE)
+    assert {max(pair) for pair in zip(bars[::2], bars[1::2])} == {max(bars)}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
 def test_texts_of_charts_have_a_contrast_of_at_least_4_5(scheme):
-    style = publish.charts.STYLE
-    part = style.split("@media")[1] if scheme == "dark" else style.split("@media")[0]
-    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", part))
+    shown = colours(publish.charts.STYLE, scheme)
     for name in ["text", "quiet"]:
-        assert contrast(colours[name], colours["page"]) >= 4.5, name
+        assert contrast(shown[name], shown["page"]) >= 4.5, name
     # Bars: the contrast that WCAG 2.1 asks of graphics.
-    for name in [f"c{index}" for index in range(6)]:
-        assert contrast(colours[name], colours["page"]) >= 3, name
+    for name in sorted(shown.keys() - {"page", "text", "quiet", "line"}):
+        assert contrast(shown[name], shown["page"]) >= 3, name
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_colours_of_bars_differ_for_colour_blind_readers(scheme, vision):
+    """Distances in Oklab, in which black and white have a distance of 1."""
+    shown = colours(publish.charts.STYLE, scheme)
+    bars = [name for name in shown if re.fullmatch(r"c\d+", name)]
+    assert len(bars) == len(publish.charts.BARS)
+    points = {name: oklab(seen(shown[name], vision)) for name in bars}
+    for one, other in itertools.combinations(bars, 2):
+        assert math.dist(points[one], points[other]) >= 0.08, (one, other)
+
+
+def seen(colour, vision):
+    """The linear parts of a colour as it is seen."""
+    parts = linear(colour)
+    return [min(1, max(0, sum(map(operator.mul, row, parts)))) for row in VISIONS[vision]]
+
+
+def oklab(parts):
+    """Linear red, green and blue in Oklab."""
+    cones = [sum(map(operator.mul, row, parts)) ** (1 / 3) for row in CONES]
+    return [sum(map(operator.mul, row, cones)) for row in OKLAB]
 
 
 def contrast(one, other):
@@ -114,6 +226,11 @@ def contrast(one, other):
 
 
 def luminance(colour):
+    red, green, blue = linear(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def linear(colour):
+    """Red, green and blue, linear, from 0 to 1."""
     parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
