@@ -58,9 +58,14 @@ pub fn totals(client: &mut Client) -> Totals {
 
 /// The number in one field of BF.INFO.
 pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
-    let reply = client.ask(&format!("BF.INFO {key} {field}"));
+    only_number(client, &format!("BF.INFO {key} {field}"))
+}
+
+/// The number in the reply to BF.INFO or CF.INFO of one field.
+pub fn only_number(client: &mut Client, command: &str) -> u64 {
+    let reply = client.ask(command);
     let digits = reply.trim_start_matches("*[:").trim_end_matches(']');
-    digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} returned {reply}: {why}"))
+    digits.parse().unwrap_or_else(|why| panic!("{command} returned {reply}: {why}"))
 }
 
 /// A reply to BF.DEBUG without the ages of generations, and without the lengths of its lines, which
