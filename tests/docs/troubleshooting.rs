@@ -18,10 +18,14 @@ use crate::pages;
 
 const PAGE: &str = "docs/how-to/troubleshooting.md";
 
-/// Lines of the page that need another user and a mount without the right to execute.
-const NOT_PROVOKED: [&str; 2] = [
+/// Lines of the page that need another user, a mount without the right to execute, a machine that
+/// has no compiler of C, and servers on musl.
+const NOT_PROVOKED: [&str; 5] = [
     "cannot open shared object file: Permission denied",
     "failed to map segment from shared object",
+    "libc.so: cannot open shared object file",
+    "Error loading shared library …",
+    "Error relocating …",
 ];
 
 /// The bold code in the page's list of failed starts.
@@ -85,6 +89,10 @@ impl Files {
             (write("empty.so", b"", 0o755), "file too short"),
             (write("part.so", &whole[..100_000], 0o755), "crashed by signal: 7"),
         ];
+        if let Some(musl) = requiring_musl(&whole) {
+            // Compilers come with a script for the linker of this name.
+            unloadable.push((write("musl.so", &musl, 0o755), "libc.so: invalid ELF header"));
+        }
         if let Some(newer) = requiring_another_glibc(whole) {
             unloadable.push((write("newer.so", &newer, 0o755), "version `GLIBC_…' not found"));
         }
@@ -93,6 +101,15 @@ impl Files {
         let namesake = write("redisbloom.so", &namesake, 0o755);
         Self { _folder: folder, unloadable, namesake }
     }
+}
+
+/// The module with the name of the C library that a module for musl has. None if it is for musl.
+fn requiring_musl(module: &[u8]) -> Option<Vec<u8>> {
+    let (glibc, musl) = (b"\0libc.so.6\0", b"\0libc.so\0\0\0");
+    let at = module.windows(glibc.len()).position(|bytes| bytes == glibc)?;
+    let mut module = module.to_vec();
+    module[at..at + musl.len()].copy_from_slice(musl);
+    Some(module)
 }
 
 /// The module with one version of glibc replaced by one that does not exist. None if it requires
