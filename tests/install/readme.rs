@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-use bloomline_harness::{for_newest_servers, repository, until};
+use bloomline_harness::{Kind, for_newest_servers, repository, until};
 
 use crate::program::program;
 
@@ -29,16 +29,47 @@ fn blocks() -> Vec<String> {
     rest.map(|rest| rest.split_once("```").unwrap().0.to_owned()).collect()
 }
 
+/// `scripts/run.sh` with such a server, which `make run` calls.
+fn run_on(kind: &Kind, port: u16) -> Command {
+    let mut run = program("scripts/run.sh");
+    run.env("SERVER", kind.server()).env("PORT", port.to_string()).stdin(Stdio::null());
+    run
+}
+
+#[test]
+fn shell_lines_can_be_typed_as_they_stand() {
+    let makefile = fs::read_to_string(repository().join("Makefile")).unwrap();
+    let blocks = blocks();
+    assert!(!blocks.is_empty());
+    for line in blocks.iter().flat_map(|block| block.lines()) {
+        let target = line.strip_prefix("make ").and_then(|rest| rest.split(' ').next());
+        let target = target.unwrap_or_else(|| panic!("{line} is not a call of make"));
+        assert!(makefile.contains(&format!("\n{target}: ")), "make has no {target}");
+    }
+}
+
+#[test]
+fn a_taken_port_ends_make_run_as_in_the_tutorial() {
+    const LINE: &str = "Address already in use";
+    let page = repository().join("docs/tutorials/first-filter.md");
+    assert!(fs::read_to_string(page).unwrap().contains(&format!("`{LINE}`")));
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    for_newest_servers(|kind| {
+        let ended = run_on(kind, port).output().unwrap();
+        let log = String::from_utf8_lossy(&ended.stdout);
+        assert!(!ended.status.success() && log.contains(LINE), "{log}");
+    });
+}
+
 #[test]
 fn the_server_of_make_run_has_the_module() {
-    let block = blocks().into_iter().find(|block| block.contains("make run ")).expect("make run");
-    assert!(block.starts_with("git clone "), "{block}");
     for_newest_servers(|kind| {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port().to_string();
+        let port = free.local_addr().unwrap().port();
         drop(free);
-        let mut run = program("scripts/run.sh");
-        run.env("SERVER", kind.server()).env("PORT", &port).stdin(Stdio::null());
+        let mut run = run_on(kind, port);
+        let port = port.to_string();
         let _server = Killed(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         until("the server of make run", || {
             let mut client = Command::new(kind.cli());
