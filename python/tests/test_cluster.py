@@ -11,6 +11,7 @@ from test_load import start
 from bloomline import (
     AsyncFilter,
     AsyncShardedFilter,
+    BloomlineError,
     BulkError,
     Create,
     Filter,
@@ -68,6 +69,17 @@ def test_shards_answer_in_order(cluster):
     assert sum(seen.cards()) == 25_000
 
 
+def test_other_number_of_shards_is_an_error(cluster):
+    ShardedFilter(cluster, "seen", 16, SMALL).add("a")
+    for shards in (8, 32):
+        for create in (None, SMALL):
+            with pytest.raises(BloomlineError, match="was created with 16 shards, and is opened"):
+                ShardedFilter(cluster, "seen", shards, create).contains("a")
+        with pytest.raises(BloomlineError, match="was created with 16 shards, and is opened"):
+            ShardedFilter(cluster, "seen", shards, SMALL).add("a")
+    assert sum(ShardedFilter(cluster, "seen", 16).cards()) == 1
+
+
 @pytest.mark.parametrize("error", ["MovedError", "ClusterDownError", "ConnectionError"])
 def test_single_call_that_a_node_does_not_answer_goes_to_another(
     cluster, library, monkeypatch, error
@@ -98,6 +110,8 @@ def test_asyncio_has_the_same_answers(node, library, protocol):
             assert (await seen.add_many(urls(0, 50_000))).ones == 50_000
             sharded = AsyncShardedFilter(client, "seen", 8, SMALL)
             assert (await sharded.add_many(urls(0, 10_000))).ones == 10_000
+            with pytest.raises(BloomlineError, match="was created with 8 shards"):
+                await AsyncShardedFilter(client, "seen", 4, SMALL).contains("a")
         finally:
             await client.aclose()
 

@@ -285,7 +285,7 @@ def test_every_call_that_adds_refuses_another_window(plain, bloomline_server, fo
     ]
     for use in uses:
         plain.flushall()
-        for key in ("k", "s:{0}"):
+        for key in ("k", "s:1:{2977}"):
             plain.execute_command("BF.RESERVE", key, 1e-9, 1000, *words)
         if found == wanted:
             assert use() in (True, False, [True, True])
@@ -294,7 +294,7 @@ def test_every_call_that_adds_refuses_another_window(plain, bloomline_server, fo
             (BloomlineError, redis.exceptions.ResponseError), match=r"window|WINDOW"
         ):
             use()
-        assert [plain.execute_command("BF.CARD", key) for key in ("k", "s:{0}")] == [0, 0]
+        assert [plain.execute_command("BF.CARD", key) for key in ("k", "s:1:{2977}")] == [0, 0]
 
 
 def test_window_is_compared_when_another_program_created_the_filter(plain):

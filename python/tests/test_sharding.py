@@ -19,7 +19,8 @@ from bloomline import (
     ShardedFilter,
     how_many_shards,
 )
-from bloomline.sharding import SLOTS, shard_keys
+from bloomline.drivers import slot_of
+from bloomline.sharding import SLOTS, ShardedPrograms, shard_keys
 
 SMALL = Create(capacity=20_000, error_rate=1e-9)
 
@@ -38,7 +39,12 @@ def test_keys_are_spread_evenly_over_the_slots(shards):
 
 def test_keys_never_change():
     # Filters of earlier releases are found by these names.
-    assert shard_keys("seen", 4) == ["seen:{3}", "seen:{2}", "seen:{1}", "seen:{0}"]
+    assert shard_keys("seen", 4) == ["seen:4:{2977}", "seen:4:{2}", "seen:4:{1}", "seen:4:{0}"]
+
+
+def test_first_shards_of_all_numbers_are_in_one_slot():
+    # One EXISTS tests all of them, also in a cluster.
+    assert {slot_of(shard_keys("seen", shards)[0]) for shards in (1, 3, 16, 4095, 4096)} == {3}
 
 
 @pytest.mark.parametrize("key", ["{prod}:seen", "seen{", "{}seen", "{"])
@@ -222,12 +228,12 @@ def test_lost_shard_ends_every_call(plain, loss, call):
 def test_lost_shard_is_seen_by_another_program(plain, call):
     items = urls(0, 40)
     ShardedFilter(plain, "seen", 4, SMALL).add_many(items)
-    plain.delete("seen:{0}")
+    plain.delete("seen:4:{0}")
     seen = ShardedFilter(plain, "seen", 4, SMALL)
     calls = {**CALLS, "create": lambda *_: seen.create()}
-    with pytest.raises(BloomlineError, match=r"the shard seen:\{0\} was "):
+    with pytest.raises(BloomlineError, match=r"the shard seen:4:\{0\} was "):
         calls[call](seen, items)
-    assert not plain.exists("seen:{0}")
+    assert not plain.exists("seen:4:{0}")
 
 
 def test_lost_shard_ends_a_call_under_way(plain):
@@ -284,6 +290,119 @@ def test_unfinished_creation_is_finished(plain):
     plain.execute_command(*seen._programs.shards[1].make.reserve(seen.keys[1]))
     assert seen.add_many(urls(0, 100)).ones == 100 == seen.card()
     assert plain.exists(*seen.keys) == 4
+
+
+OTHER_NUMBERS = [1, 8, 15, 17, 32, 4096]
+OPENING = {**CALLS, "create": lambda seen, _: seen.create()}
+
+
+@pytest.mark.parametrize("other", OTHER_NUMBERS)
+def test_other_number_of_shards_is_an_error_of_any_call(plain, other):
+    ShardedFilter(plain, "seen", 16, SMALL).add_many(urls(0, 100))
+    message = f"seen was created with 16 shards, and is opened with {other}: "
+    for name, call in OPENING.items():
+        for create in (None, SMALL):
+            if name == "create" and create is None:
+                continue
+            with pytest.raises(BloomlineError, match=message):
+                call(ShardedFilter(plain, "seen", other, create), urls(0, 10))
+    # Nothing of the other number was created.
+    assert len(plain.keys()) == 16
+
+
+def test_other_number_of_shards_is_an_error_of_clients_of_all_kinds(client):
+    ShardedFilter(client, "seen", 4, SMALL).create()
+    for call in (lambda seen: seen.add("a"), lambda seen: seen.contains("a")):
+        with pytest.raises(BloomlineError, match="created with 4 shards, and is opened with 2:"):
+            call(ShardedFilter(client, "seen", 2, SMALL))
+
+
+def test_other_number_of_shards_is_an_error_of_asyncio(bloomline_server, plain, library):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+    ShardedFilter(plain, "seen", 4, SMALL).create()
+
+    async def use():
+        async with client_class(aio).from_url(bloomline_server.url) as client:
+            seen = AsyncShardedFilter(client, "seen", 2, SMALL)
+            for call in (seen.add, seen.contains):
+                with pytest.raises(BloomlineError, match="created with 4 shards"):
+                    await call("a")
+            with pytest.raises(BulkError, match="created with 4 shards"):
+                await seen.contains_many(["a"])
+
+    asyncio.run(use())
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_filter_that_is_created_again_with_another_number_is_noticed(plain, call):
+    seen = ShardedFilter(plain, "seen", 4, SMALL)
+    seen.add_many(urls(0, 40))
+    plain.delete(*seen.keys)
+    ShardedFilter(plain, "seen", 8, SMALL).add_many(urls(0, 40))
+    with pytest.raises(BloomlineError, match="created with 8 shards, and is opened with 4"):
+        CALLS[call](seen, urls(0, 40))
+    assert len(plain.keys()) == 8
+
+
+def test_numbers_of_other_filters_do_no_harm(plain):
+    for key in ("see", "seen:4", "seen:8:4"):
+        ShardedFilter(plain, key, 8, SMALL).create()
+    assert ShardedFilter(plain, "seen", 4, SMALL).add("a")
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_one_of_two_numbers_that_are_created_together_is_refused(plain, at):
+    """Another program creates the filter between two calls of this one."""
+    program = ShardedPrograms("seen", 4, SMALL).create()
+    calls = next(program)
+    error = None
+    for step in range(100):
+        if step == at:
+            other = ShardedFilter(plain, "seen", 2, SMALL)
+            try:
+                other.create()
+            except BloomlineError as refused:
+                error = refused
+        with plain.pipeline(transaction=False) as pipeline:
+            for each in calls:
+                pipeline.execute_command(*each)
+            replies = pipeline.execute(raise_on_error=False)
+        try:
+            calls = program.send(replies)
+        except StopIteration:
+            assert "created with 4 shards, and is opened with 2" in str(error)
+            assert len(plain.keys()) == 4
+            return
+        except BloomlineError as refused:
+            assert "created with 2 shards, and is opened with 4" in str(refused)
+            assert error is None and len(plain.keys()) == 2
+            return
+    pytest.fail("the program did not end")
+
+
+def test_programs_that_create_different_numbers_never_share_items(plain):
+    together = threading.Barrier(4)
+    used, failed = [], []
+
+    def add(shards):
+        seen = ShardedFilter(plain, "seen", shards, SMALL)
+        together.wait(DEADLINE)
+        try:
+            seen.add("a")
+            used.append(shards)
+        except Exception as error:
+            failed.append(error)
+
+    for _ in range(20):
+        plain.flushall()
+        used.clear()
+        threads = [threading.Thread(target=add, args=(shards,)) for shards in (4, 4, 8, 8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(used)) <= 1
+    assert failed and all(isinstance(error, BloomlineError) for error in failed)
 
 
 def test_programs_that_begin_together_share_the_shards(plain):

@@ -3,6 +3,10 @@
 A key is on one node, so a filter that is too large for a node is split: an item belongs to the
 shard `crc32(item) mod shards`. It is tested in its own shard only, so the false-positive rate of
 the whole is the mean of those of the shards, and no sum.
+
+The keys contain the number of shards: `seen:16:{2977}`. So programs that open a filter with another
+number share no key with it. The first shards of all numbers are in one slot, where one EXISTS finds
+out whether the filter has another number.
 """
 
 from __future__ import annotations
@@ -23,6 +27,11 @@ from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
 from .programs import Call, Program, Programs, Verb, ended, gather, word_of
 from .replies import is_missing, is_unknown
+
+_MOST_SHARDS = SLOTS // 4
+
+# The tag of the first shard. Its slot, 3, is in the first range of any number of shards.
+_FIRST_TAG = 2977
 
 # Six standard deviations: in practice no shard has more items beyond the mean.
 _DEVIATIONS = 6
@@ -64,7 +73,8 @@ def shard_keys(key: str, shards: int) -> list[str]:
     """Returns the keys of the shards, evenly spread over the slots of a cluster.
 
     Shard `i` is in the `i`-th of `shards` equal ranges of slots: its tag, in braces, is the first
-    number whose slot is there. So nodes with equal numbers of slots have equal numbers of shards.
+    number whose slot is there, but for the first shard, whose tag is the same for any number of
+    shards. So nodes with equal numbers of slots have equal numbers of shards.
 
     Raises:
         ValueError: `shards` is not in 1..=4096, or the key has an opening brace, which would begin
@@ -72,14 +82,18 @@ def shard_keys(key: str, shards: int) -> list[str]:
     """
     if "{" in key:
         raise ValueError(f"each shard has another tag, so the key {key} must have no brace")
-    if not 1 <= shards <= SLOTS // 4:
-        raise ValueError(f"the number of shards must be 1 to {SLOTS // 4}, not {shards}")
-    tags: dict[int, int] = {}
+    if not 1 <= shards <= _MOST_SHARDS:
+        raise ValueError(f"the number of shards must be 1 to {_MOST_SHARDS}, not {shards}")
+    tags = {0: _FIRST_TAG}
     tag = 0
     while len(tags) < shards:
         tags.setdefault(slot_of(str(tag)) * shards // SLOTS, tag)
         tag += 1
-    return [f"{key}:{{{tags[shard]}}}" for shard in range(shards)]
+    return [_shard_key(key, shards, tags[shard]) for shard in range(shards)]
+
+
+def _shard_key(key: str, shards: int, tag: int) -> str:
+    return f"{key}:{shards}:{{{tag}}}"
 
 
 class ShardedPrograms(Programs):
@@ -114,7 +128,8 @@ class ShardedPrograms(Programs):
         """Creates the shards that are missing. Returns whether one was.
 
         Raises:
-            BloomlineError: a shard is missing, and others have items.
+            BloomlineError: a shard is missing, and others have items; or the filter has another
+                number of shards.
         """
         if self.make is None:
             raise ValueError("the filter has no parameters: give a Create")
@@ -232,8 +247,8 @@ class ShardedPrograms(Programs):
         Returns whether one was missing.
 
         Raises:
-            BloomlineError: a shard is missing, and others have items; or there are no shards to
-                add to, and no parameters.
+            BloomlineError: a shard is missing, and others have items; the filter has another number
+                of shards; or there are no shards to add to, and no parameters.
         """
         if self._seeds is not None and (self._may_add or not adds):
             return False
@@ -247,8 +262,13 @@ class ShardedPrograms(Programs):
             if None in seeds and not (yield from self._are_expiring(left)):
                 raise self._lost(seeds.index(None))
         is_new = None in seeds
+        if is_new:
+            yield from self._refuse_other_number()
         if adds and self.make is not None:
-            yield from gather([each.create() if is_new else each.check() for each in self.shards])
+            if is_new:
+                yield from self._create_missing()
+            else:
+                yield from gather([each.check() for each in self.shards])
             seeds = yield from self._read_seeds(every)
         if None in seeds:
             if not adds:
@@ -259,6 +279,48 @@ class ShardedPrograms(Programs):
         self._seeds = seeds
         self._may_add = adds
         return is_new
+
+    def _create_missing(self) -> Program[None]:
+        """Creates the shards that are missing.
+
+        The first one is created before the others, and other numbers are looked for once more. So
+        of programs that create different numbers at the same time at most one goes on.
+        """
+        is_first = yield from self.shards[0].create()
+        try:
+            yield from self._refuse_other_number()
+        except BloomlineError:
+            # Otherwise the other number would be refused too. Another program with this number may
+            # have added items since; if it adds them later, it notices that the shard is lost.
+            if is_first and not (yield from self._users[0].number("BF.CARD")):
+                yield [("DEL", self._keys[0])]
+            raise
+        yield from gather([each.create() for each in self.shards[1:]])
+
+    def _refuse_other_number(self) -> Program[None]:
+        """Raises a BloomlineError if the filter has another number of shards.
+
+        One call tests all numbers. If there is one, it is found by bisection.
+        """
+        own = len(self.shards)
+        numbers = [each for each in range(1, _MOST_SHARDS + 1) if each != own]
+        while (yield from self._has_number(numbers)):
+            if len(numbers) == 1:
+                raise BloomlineError(
+                    f"{self.key} was created with {numbers[0]} shards, and is opened with {own}: "
+                    f"give {numbers[0]}, or another key. To begin anew, delete all keys "
+                    f"{self.key}:{numbers[0]}:*"
+                )
+            half = numbers[: len(numbers) // 2]
+            is_lower = yield from self._has_number(half)
+            numbers = half if is_lower else numbers[len(half) :]
+
+    def _has_number(self, numbers: list[int]) -> Program[bool]:
+        """Whether a filter with one of these numbers of shards has its first shard."""
+        (reply,) = yield [("EXISTS", *(_shard_key(self.key, n, _FIRST_TAG) for n in numbers))]
+        if isinstance(reply, Exception):
+            raise reply
+        return bool(reply)
 
     def _forget(self) -> None:
         self._seeds = None
@@ -271,7 +333,8 @@ class ShardedPrograms(Programs):
         If none is left, for example because their time to live is over, the filter begins anew.
 
         Raises:
-            BloomlineError: a shard is missing or another one; with `is_strict` even if all are.
+            BloomlineError: a shard is missing or another one; with `is_strict` even if all are; or
+                the filter has another number of shards now.
         """
         if self._seeds is None:
             return
@@ -285,6 +348,7 @@ class ShardedPrograms(Programs):
             left = [at for at, seed in zip(every, seeds) if self._is_same(at, seed)]
             if not left:
                 self._forget()
+                yield from self._refuse_other_number()
                 return
             is_strict = not (yield from self._are_expiring(left))
         raise self._lost(changed[0])
@@ -343,9 +407,12 @@ class ShardedFilter(Filter):
     since the number of its items is random. `shards` must be the same in all programs and cannot
     be changed later: see `how_many_shards`. The client is that of a cluster, or of one server.
 
-    Calls that add create all shards, if there are none and `create` is given. Every call raises a
-    `BloomlineError`, or a `BulkError` with it as the cause, if a shard was deleted or replaced
-    while others remain.
+    Calls that add create all shards, if there are none and `create` is given. A `BloomlineError`,
+    which is the cause of the `BulkError` of `*_many`, is raised if
+
+    * the filter was created with another number of shards: by the first call;
+    * a shard was deleted or replaced while others remain: by the first call, and by each call that
+      needs this shard.
     """
 
     def __init__(self, client: Any, key: str, shards: int, create: Create | None = None) -> None:
