@@ -65,12 +65,7 @@ def start_node(announced=None):
 
     `announced` is called with the node's port, and returns the one that clients are to use.
     """
-    with socket.socket() as probe, socket.socket() as bus_probe:
-        probe.bind(("127.0.0.1", 0))
-        bus_probe.bind(("127.0.0.1", 0))
-        port, bus = probe.getsockname()[1], bus_probe.getsockname()[1]
-    options = ["--cluster-enabled", "yes", "--bind", "127.0.0.1"]
-    options += ["--port", str(port), "--cluster-port", str(bus)]
+    port, _, options = node_options()
     if announced is not None:
         port = announced(port)
         options += ["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(port)]
@@ -78,11 +73,44 @@ def start_node(announced=None):
     with folder as name, LocalServer(Path(name), *options) as server:
         with redis.Redis.from_url(server.url, **PATIENT) as client:
             client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-            end = time.monotonic() + DEADLINE
-            while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
-                assert time.monotonic() < end
-                time.sleep(0.01)
+            wait_for_cluster(client)
         yield f"redis://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def start_two_nodes():
+    """Starts a cluster of two nodes, of which the first has the lower slots. Returns their URLs."""
+    with contextlib.ExitStack() as stack:
+        ports, clients = [], []
+        for slots in ((0, 8191), (8192, 16383)):
+            port, bus, options = node_options()
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="bloomline-"))
+            server = stack.enter_context(LocalServer(Path(folder), *options))
+            client = stack.enter_context(redis.Redis.from_url(server.url, **PATIENT))
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+            ports.append((port, bus))
+            clients.append(client)
+        clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", *ports[1])
+        for client in clients:
+            wait_for_cluster(client)
+        yield [f"redis://127.0.0.1:{port}" for port, _ in ports]
+
+
+def node_options():
+    """Returns free ports for a node and its bus, and its options."""
+    with socket.socket() as probe, socket.socket() as bus_probe:
+        probe.bind(("127.0.0.1", 0))
+        bus_probe.bind(("127.0.0.1", 0))
+        port, bus = probe.getsockname()[1], bus_probe.getsockname()[1]
+    options = ["--cluster-enabled", "yes", "--bind", "127.0.0.1"]
+    return port, bus, [*options, "--port", str(port), "--cluster-port", str(bus)]
+
+
+def wait_for_cluster(client):
+    end = time.monotonic() + DEADLINE
+    while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 @pytest.fixture

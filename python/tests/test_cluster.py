@@ -3,10 +3,12 @@
 import argparse
 import asyncio
 import importlib
+import socket
 
 import pytest
-from conftest import CLUSTERS, DEADLINE, start_node
-from test_load import start
+import redis
+from conftest import CLUSTERS, DEADLINE, start_node, start_two_nodes
+from test_load import refused, start
 
 from bloomline import (
     AsyncFilter,
@@ -19,6 +21,7 @@ from bloomline import (
     drivers,
 )
 from bloomline.cli import copying
+from bloomline.module import LocalServer
 
 SMALL = Create(capacity=100_000, error_rate=1e-9)
 
@@ -132,10 +135,46 @@ def test_command_line_loads_into_a_cluster(node, tmp_path):
     # So low that no line is a false positive.
     words = ["load", "--cluster", "--url", node, "--error", "1e-9", "loaded", file]
 
-    class Anywhere:
-        url = "redis://127.0.0.1:1"
-
     program = start(Anywhere, *words)
     out, errors = program.communicate(timeout=DEADLINE)
     assert (program.returncode, errors) == (0, b"")
     assert b"10,000 items, 10,000 new" in out
+
+
+@pytest.fixture(scope="module")
+def two_nodes():
+    with start_two_nodes() as urls:
+        yield urls
+
+
+class Anywhere:
+    url = "redis://127.0.0.1:1"
+
+
+@pytest.mark.parametrize("command", ["load", "check", "export", "import"])
+def test_key_of_another_node_is_an_error_that_names_the_option(two_nodes, tmp_path, command):
+    file = tmp_path / "file"
+    with redis.RedisCluster.from_url(two_nodes[0]) as client:
+        client.flushall()
+        # The slot of k, 7629, is of the first node.
+        Filter(client, "k").add("a")
+        copying.export(client, argparse.Namespace(key="k", file=str(file)))
+    address = two_nodes[1].removeprefix("redis://")
+    message = refused(Anywhere, command, "--url", two_nodes[1], "k", file)
+    assert f"{address} is a node of a cluster, and k is on another node: add --cluster" in message
+
+
+def test_call_to_the_wrong_node_says_which_client_is_needed(two_nodes):
+    message = "k: ended after 0 items, .* another node of a cluster, so use a client of clusters"
+    with redis.Redis.from_url(two_nodes[1]) as client, pytest.raises(BulkError, match=message):
+        Filter(client, "k").add_many(["a"])
+
+
+def test_option_for_a_cluster_is_refused_elsewhere(tmp_path):
+    (tmp_path / "file").write_text("a\n")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with LocalServer(tmp_path, "--port", str(port), "--bind", "127.0.0.1"):
+        words = ["load", "--cluster", "--url", f"redis://127.0.0.1:{port}", "k", tmp_path / "file"]
+        assert "is no node of a cluster: leave out --cluster" in refused(Anywhere, *words)

@@ -1,5 +1,6 @@
 """The commands that need no running server."""
 
+import argparse
 import os
 import signal
 import socket
@@ -16,7 +17,9 @@ from conftest import DEADLINE
 import bloomline
 from bloomline import BloomlineError
 from bloomline.cli import console
+from bloomline.cli.explain import explain
 from bloomline.cli.program import run
+from bloomline.errors import reason_of
 from bloomline.module import LocalServer, path
 
 
@@ -118,12 +121,64 @@ def test_plan_has_the_numbers_of_the_module(plain):
     assert f" {size} " in text
 
 
-@pytest.mark.parametrize("name", ["BLOOMLINE_SO", "BLOOMLINE_SERVER"])
+NAMED = {"BLOOMLINE_SO": "serve", "BLOOMLINE_SERVER": "serve", "BLOOMLINE_PLAN": "plan"}
+
+
+@pytest.mark.parametrize("name", NAMED)
 def test_a_named_file_that_is_missing_is_reported(monkeypatch, tmp_path, name):
     monkeypatch.setenv(name, str(tmp_path / "missing"))
-    done = subprocess.run(command("serve"), capture_output=True, text=True, check=False)
+    done = subprocess.run(command(NAMED[name]), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(f"bloomline: {name} names {tmp_path / 'missing'}, which is no ")
+
+
+@pytest.mark.parametrize("name", ["BLOOMLINE_SERVER", "BLOOMLINE_PLAN"])
+def test_a_named_file_that_is_no_program_is_a_sentence(monkeypatch, tmp_path, name):
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF of another machine")
+    program.chmod(0o755)
+    monkeypatch.setenv(name, str(program))
+    done = subprocess.run(command(NAMED[name]), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"bloomline: {program} cannot be started (Exec format error)")
+
+
+# Errors of the client libraries, and what is shown of them.
+TEXTS = {
+    "Error 111 connecting to 127.0.0.1:1. Connection refused.": "127.0.0.1:1: Connection refused",
+    "Error 2 connecting to unix socket: /no. No such file or directory.": (
+        "/no: No such file or directory"
+    ),
+    "Error while reading from 127.0.0.1:1 : (104, 'Connection reset by peer')": (
+        "Connection reset by peer"
+    ),
+    "Error 32 while writing to socket. Broken pipe.": "Broken pipe",
+    "Connection closed by server.": "Connection closed by server.",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_reason_has_no_numbers_of_the_system(library, text):
+    for kind in (library.exceptions.ConnectionError, library.exceptions.TimeoutError):
+        assert reason_of(kind(text)) == TEXTS[text]
+
+
+# Errors of servers, and what a command says about them.
+MEANINGS = {
+    "BusyLoadingError": "h:7 is loading its data: run the command again",
+    "TimeoutError": "h:7 does not answer (text): check whether --url",
+    "InvalidResponse": "h:7 is no Redis or Valkey server (text): name another one",
+    "AuthenticationError": "h:7 refuses the user or the password: give both in --url",
+    "AskError": "h:7 is a node of a cluster, and k is on another node: add --cluster",
+    "OutOfMemoryError": "h:7 refuses a call for k: text",
+}
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_errors_of_servers_are_sentences_of_the_server_and_the_key(library, name):
+    error = getattr(library.exceptions, name)("1 h:8" if name == "AskError" else "text.")
+    options = argparse.Namespace(url="redis://user:secret@h:7/0", key="k")
+    assert explain(error, options).startswith(MEANINGS[name])
 
 
 INTERRUPTED = """

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,14 @@ from scrapy.utils.request import RequestFingerprinter
 from scrapy_redis.connection import get_redis_from_settings
 
 from bloomline import BloomlineError
-from bloomline.scrapy import UNAVAILABLE, DupeFilter, key_of, server_of, size_of
+from bloomline.scrapy import (
+    UNAVAILABLE,
+    DupeFilter,
+    check_reachable,
+    key_of,
+    server_of,
+    size_of,
+)
 
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
@@ -357,6 +365,30 @@ class Closing:
 
     def inc_value(self, name):
         self.counts[name] += 1
+
+
+def test_request_takes_one_round_trip(server, dupefilter, monkeypatch):
+    monkeypatch.setattr("bloomline.scrapy._BETWEEN_COMPARISONS", 1000)
+    pages = dupefilter()
+    seen(pages, requests(0, 2))
+    with server.client() as client:
+        client.config_resetstat()
+        assert seen(pages, requests(0, 200)) == [True] * 2 + [False] * 198
+        stats = client.info("commandstats")
+    calls = {name: each["calls"] for name, each in stats.items() if name.startswith("cmdstat_bf.")}
+    assert calls == {"cmdstat_bf.insert": 200}
+
+
+def test_unreachable_sites_and_servers_are_sentences(server):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        with pytest.raises(SystemExit) as caught:
+            check_reachable(Settings({"REDIS_URL": server.url}), f"http://{address}")
+        assert str(caught.value).endswith("no page is remembered: Connection refused")
+        with pytest.raises(SystemExit) as caught:
+            check_reachable(Settings({"REDIS_URL": f"redis://{address}"}), "http://127.0.0.1")
+        assert str(caught.value) == f"crawl: REDIS_URL: {address}: Connection refused"
 
 
 def test_crawl_whose_server_refuses_is_closed(server, dupefilter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -42,25 +43,53 @@ class BulkError(BloomlineError):
 
 def response_errors() -> tuple[type[Exception], ...]:
     """Returns the classes of the server's error replies, of the client libraries in use."""
-    return _classes("ResponseError")
+    return error_classes("ResponseError")
 
 
 def connection_errors() -> tuple[type[Exception], ...]:
     """Returns the classes of lost connections, of the client libraries in use."""
-    return _classes("ConnectionError", "TimeoutError")
+    return error_classes("ConnectionError", "TimeoutError")
 
 
 def cluster_errors() -> tuple[type[Exception], ...]:
     """Returns the classes of the replies with which a node refuses a call that is not its own."""
-    return _classes("AskError", "MovedError", "TryAgainError", "ClusterDownError")
+    return error_classes("AskError", "MovedError", "TryAgainError", "ClusterDownError")
+
+
+# The text of both client libraries for a connection that was not made: the server, and why.
+_NO_CONNECTION = re.compile(r"Error -?\d+ connecting to (?:unix socket: )?(.*?)\. (.*?)\.?")
+# Those for one that was lost have the reason in quotes, or as their last sentence.
+_LOST = re.compile(r"Error .*?(?:\(-?\d+, '(.*)'\)|\. (.*?)\.?)")
+
+
+def reason_of(error: BaseException) -> str:
+    """Returns the text of an error, without the numbers of the operating system and of slots."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        return f"{name}{error.strerror}"
+    if isinstance(error, error_classes("MovedError", "AskError")):
+        return f"the key is on another node of a cluster, so use a client of clusters ({text})"
+    if isinstance(error, connection_errors()):
+        if found := _NO_CONNECTION.fullmatch(text):
+            return f"{found[1]}: {found[2]}"
+        if found := _LOST.fullmatch(text):
+            return found[1] or found[2]
+    return text
 
 
 def library_errors() -> tuple[type[Exception], ...]:
     """Returns the base classes of all errors of the client libraries in use."""
-    return _classes("RedisError", "ValkeyError", "RedisClusterException", "ValkeyClusterException")
+    return (*error_classes("RedisError", "ValkeyError"), *cluster_exceptions())
 
 
-def _classes(*names: str) -> tuple[type[Exception], ...]:
+def cluster_exceptions() -> tuple[type[Exception], ...]:
+    """Returns the classes with which a client says that it finds no cluster."""
+    return error_classes("RedisClusterException", "ValkeyClusterException")
+
+
+def error_classes(*names: str) -> tuple[type[Exception], ...]:
+    """Returns the classes of these names, of the client libraries in use."""
     # A library that nobody has imported has raised nothing.
     modules = [sys.modules.get(f"{name}.exceptions") for name in ("redis", "valkey")]
     found = (getattr(module, name, None) for module in modules for name in names)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from .answers import Answers, Builder, of_booleans
 from .creation import Create, CreateCuckoo, text_of, window_text
-from .errors import BloomlineError, BulkError
+from .errors import BloomlineError, BulkError, reason_of
 from .identity import Watch, identity_call
 from .packing import Batch, Item, Items, Word, batches, check_types
 from .replies import as_dict, is_exists, is_full, is_missing, is_unknown
@@ -142,7 +142,7 @@ class Programs:
                 is_later = True
                 replies = yield from self.send(verb, window, watch)
             except Exception as error:
-                raise ended(builder, 0, error) from error
+                raise ended(self.key, builder, 0, error) from error
             failed: Exception | None = None
             for reply in replies:
                 if failed is not None:
@@ -152,7 +152,7 @@ class Programs:
                 ahead += reply.ahead
                 failed = reply.error
             if failed is not None:
-                raise ended(builder, ahead, failed) from failed
+                raise ended(self.key, builder, ahead, failed) from failed
         return builder.build()
 
     def fields(self, command: str) -> Program[dict[str, Any]]:
@@ -363,9 +363,12 @@ def _of_packed(reply: Any) -> Reply:
     return Reply(Answers(bits, processed), refused[0] if refused else None)
 
 
-def ended(builder: Builder, ahead: int, error: Exception) -> BulkError:
-    """The error of a call that ended after the answers of `builder`; `ahead` more were new."""
+def ended(key: str, builder: Builder, ahead: int, error: Exception) -> BulkError:
+    """The error of a call that ended after the answers of `builder`; `ahead` more were new.
+
+    `key` is the one whose call has failed.
+    """
     answers = builder.build()
     new = answers.ones + ahead
-    message = f"ended after {len(answers)} items, {new} of them new: {error}"
+    message = f"{key}: ended after {len(answers)} items, {new} of them new: {reason_of(error)}"
     return BulkError(message, answers, new)

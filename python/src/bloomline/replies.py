@@ -57,6 +57,11 @@ def is_missing(error: Exception) -> bool:
     return "not found" in str(error).lower()
 
 
+def is_wrong_type(error: Exception) -> bool:
+    """Whether a command failed because its key holds a value of another type."""
+    return "wrongtype" in str(error).lower() or "wrong kind of value" in str(error).lower()
+
+
 def is_exists(error: Exception) -> bool:
     """Whether a filter was not created because there is one: of any of the modules."""
     return "item exists" in str(error).lower()

@@ -37,10 +37,16 @@ from scrapy.utils.misc import load_object
 from .connecting import client_class
 from .creation import Create
 from .drivers import call
-from .errors import BloomlineError, connection_errors, library_errors, response_errors
+from .errors import (
+    BloomlineError,
+    connection_errors,
+    library_errors,
+    reason_of,
+    response_errors,
+)
 from .filters import Filter
 from .identity import Watch, identity_call
-from .replies import is_unknown
+from .replies import is_missing, is_unknown, is_wrong_type
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -172,10 +178,9 @@ class DupeFilter(BaseDupeFilter):
                         "not have"
                     ) from error
                 return
-            text = str(error).lower()
-            if "not found" in text:
+            if is_missing(error):
                 return
-            if "wrongtype" in text or "wrong kind of value" in text:
+            if is_wrong_type(error):
                 raise ValueError(
                     f"{self.key} holds no Bloom filter ({error}): set SCHEDULER_DUPEFILTER_KEY to "
                     "another key"
@@ -213,7 +218,7 @@ class DupeFilter(BaseDupeFilter):
             engine = getattr(self._crawler, "engine", None)
             if engine is None or not isinstance(error, _errors()):
                 raise
-            logger.error("%s cannot be used, the crawl is closed: %s", self.key, error)
+            logger.error("%s cannot be used, the crawl is closed: %s", self.key, reason_of(error))
             self._is_closing = True
             self.stats.inc_value("bloomfilter/errors")
             if hasattr(engine, "close_spider_async"):
@@ -289,7 +294,7 @@ def check_reachable(settings: Any, site: str) -> None:
     except Exception as error:
         if not isinstance(error, (ValueError, *_errors())):
             raise
-        sys.exit(f"crawl: REDIS_URL: {error}")
+        sys.exit(f"crawl: REDIS_URL: {reason_of(error)}")
     finally:
         if server is not None:
             server.close()
@@ -300,4 +305,5 @@ def check_reachable(settings: Any, site: str) -> None:
     except KeyError:
         sys.exit(f"crawl: the site {site} is no URL of http or https")
     except (ValueError, OSError) as error:
-        sys.exit(f"crawl: the site {site} cannot be reached, so no page is remembered: {error}")
+        reason = reason_of(error)
+        sys.exit(f"crawl: the site {site} cannot be reached, so no page is remembered: {reason}")

@@ -16,6 +16,7 @@ import zlib
 from collections import defaultdict
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from .aio import AsyncFilter
@@ -26,7 +27,7 @@ from .errors import BloomlineError
 from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
 from .programs import Call, Program, Programs, Verb, ended, gather, word_of
-from .replies import is_missing, is_unknown
+from .replies import is_missing, is_unknown, is_wrong_type
 
 _MOST_SHARDS = SLOTS // 4
 
@@ -150,7 +151,7 @@ class ShardedPrograms(Programs):
             reply, seed = yield [call, self._seed_call(number)]
             if isinstance(reply, list):
                 (reply,) = reply
-            if not self._is_same(number, self._seed_in(seed)):
+            if not self._is_same(number, self._seed_in(number, seed)):
                 yield from self._refuse_or_forget([number])
                 if isinstance(reply, Exception) and is_missing(reply):
                     continue
@@ -183,11 +184,11 @@ class ShardedPrograms(Programs):
                     yield from self._open(adds=True)
                 replies = yield from gather(programs)
             except Exception as error:
-                raise ended(builder, 0, error) from error
-            failed: Exception | None = None
+                raise ended(self.key, builder, 0, error) from error
+            errors = [(self._keys[number], reply.error) for number, (reply,) in zip(rows, replies)]
+            key, failed = next(filter(itemgetter(1), errors), (self.key, None))
             ahead = 0
             for row, (reply,) in zip(rows.values(), replies):
-                failed = failed or reply.error
                 ahead += reply.ahead
                 for at, answer in zip(row, reply.answers):
                     answers[at] = answer
@@ -195,12 +196,13 @@ class ShardedPrograms(Programs):
                 if failed is None:
                     yield from self._refuse_or_forget(list(rows), is_strict=verb.adds)
             except Exception as error:
-                raise ended(builder, sum(map(bool, answers)), error) from error
+                raise ended(self.key, builder, sum(map(bool, answers)), error) from error
             # Items behind the first one without an answer may have been added too.
             end = answers.index(None) if None in answers else len(answers)
             builder.append(of_booleans(answers[:end]))
             if failed is not None:
-                raise ended(builder, ahead + sum(map(bool, answers[end:])), failed) from failed
+                ahead += sum(map(bool, answers[end:]))
+                raise ended(key, builder, ahead, failed) from failed
         return builder.build()
 
     def fields(self, command: str) -> Program[dict[str, Any]]:
@@ -380,10 +382,15 @@ class ShardedPrograms(Programs):
         if any(map(is_unknown, replies)):
             self._has_stats = False
             replies = yield [self._seed_call(number) for number in numbers]
-        return [self._seed_in(reply) for reply in replies]
+        return [self._seed_in(number, reply) for number, reply in zip(numbers, replies)]
 
-    def _seed_in(self, reply: Any) -> Any:
+    def _seed_in(self, number: int, reply: Any) -> Any:
         if isinstance(reply, Exception):
+            if is_wrong_type(reply):
+                raise BloomlineError(
+                    f"{self._keys[number]}, a shard, holds a value of another type (WRONGTYPE): "
+                    "delete it, or use another key"
+                ) from reply
             if not is_missing(reply):
                 raise reply
             return None

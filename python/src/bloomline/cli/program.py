@@ -8,10 +8,11 @@ from importlib import metadata
 from typing import Any, Callable
 
 from ..connecting import connect
-from ..errors import BloomlineError, library_errors
+from ..errors import BloomlineError, library_errors, reason_of
 from ..module import command, path
 from . import check, copying, load, plan
 from .console import say
+from .explain import explain, naming
 
 Main = Callable[[Any, argparse.Namespace], int]
 
@@ -42,7 +43,9 @@ def _parser() -> argparse.ArgumentParser:
             default=os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"),
             help="of the server (default: REDIS_URL, or redis://127.0.0.1:6379)",
         )
-        each.add_argument("--cluster", action="store_true", help="the server is of a cluster")
+        each.add_argument(
+            "--cluster", action="store_true", help="the server is a node of a cluster"
+        )
         add_arguments(each)
     # Its arguments are those of the program.
     commands.add_parser("plan", help="the size of a filter", add_help=False)
@@ -65,9 +68,9 @@ def run(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except Exception as error:
-        if not isinstance(error, (BloomlineError, OSError, ValueError, *library_errors())):
+        if not isinstance(error, (BloomlineError, OSError, ValueError)):
             raise
-        say(f"bloomline: {error}", is_error=True)
+        say(f"bloomline: {reason_of(error)}", is_error=True)
         return 1
 
 
@@ -82,8 +85,20 @@ def _run(arguments: list[str]) -> int:
         return 0
     if options.command == "serve":
         words = command("--port", str(options.port), *options.options)
-        os.execv(words[0], words)
+        with naming(words[0], "started"):
+            os.execv(words[0], words)
     _, _, main = _ON_SERVER[options.command]
-    # Arguments and names of files that are no UTF-8 are sent as their bytes.
-    client = connect(options.url, is_cluster=options.cluster, encoding_errors="surrogateescape")
-    return main(client, options)
+    try:
+        return main(_connect(options), options)
+    except Exception as error:
+        if not isinstance(error, library_errors()):
+            raise
+        raise BloomlineError(explain(error, options)) from error
+
+
+def _connect(options: argparse.Namespace) -> Any:
+    try:
+        # Arguments and names of files that are no UTF-8 are sent as their bytes.
+        return connect(options.url, is_cluster=options.cluster, encoding_errors="surrogateescape")
+    except ValueError as error:
+        raise BloomlineError(f"--url or REDIS_URL names no server: {error}") from error

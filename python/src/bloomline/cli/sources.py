@@ -14,6 +14,7 @@ from typing import IO, Any, cast
 
 from ..errors import BloomlineError
 from .console import say
+from .explain import naming
 
 MIB = 1 << 20
 # What a server accepts as one argument, unless it is configured otherwise.
@@ -52,7 +53,7 @@ class Source:
     """A file of lines, opened. `-` is the standard input, which cannot be resumed.
 
     Attributes:
-        name: the absolute path, by which the load of this file is remembered.
+        name: the absolute path, by which the load of this file is remembered; or that of the input.
         size: the bytes on the disk, or None of a pipe.
         identity: changes when the file changes; None of what cannot be resumed.
         start: the first byte of the first line: a byte order mark of UTF-8 is before it.
@@ -65,23 +66,25 @@ class Source:
         Raises:
             BloomlineError: it is damaged, compressed by another program, or in another encoding.
         """
-        self.name = os.path.abspath(path)
+        self.name = "the standard input" if path == "-" else os.path.abspath(path)
         if path == "-":
             if sys.stdin is None:
                 raise BloomlineError("the standard input is closed")
             self._raw = cast("IO[bytes]", sys.stdin.buffer)
         else:
-            self._raw = open(path, "rb")  # noqa: SIM115
+            with naming(self.name):
+                self._raw = open(path, "rb")  # noqa: SIM115
         self.size: int | None = None
         self.identity: str | None = None
         if path != "-" and self._raw.seekable():
             facts = os.fstat(self._raw.fileno())
             self.size, self.identity = facts.st_size, f"{facts.st_size}:{facts.st_mtime_ns}"
-        head, self._raw = self._peek(self._raw)
+        with self._naming_errors():
+            head, self._raw = self._peek(self._raw)
         self._text = self._raw
         if head.startswith(_GZIP):
             packed = cast("IO[bytes]", gzip.GzipFile(fileobj=self._raw))
-            with self._naming_damage():
+            with self._naming_errors():
                 head, self._text = self._peek(packed)
         for first, what in _FOREIGN.items():
             if head.startswith(first):
@@ -102,15 +105,16 @@ class Source:
         return head, file
 
     @contextlib.contextmanager
-    def _naming_damage(self) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise BloomlineError(f"{self.name} is damaged: {error}") from error
+    def _naming_errors(self) -> Iterator[None]:
+        with naming(self.name):
+            try:
+                yield
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise BloomlineError(f"{self.name} is damaged: {error}") from error
 
     def seek(self, offset: int) -> None:
         """Continues at a byte of the text. In a compressed file it reads up to there."""
-        with self._naming_damage():
+        with self._naming_errors():
             if self.size is not None:
                 self._text.seek(offset)
             else:
@@ -123,7 +127,7 @@ class Source:
 
     def read(self, size: int) -> bytes:
         """Reads at most `size` bytes of text."""
-        with self._naming_damage():
+        with self._naming_errors():
             data = self._text.read(size)
         self.offset += len(data)
         return data
