@@ -4,8 +4,10 @@ import argparse
 import io
 import itertools
 import os
+import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 import redis
@@ -99,6 +101,144 @@ def test_filters_in_the_layout_of_valkey_bloom_are_copied(bloomline_server, plai
     call(bloomline_server, "import", "copy", tmp_path / "file")
     assert plain.type("copy") == b"bloomfltr"
     assert bits(plain, "BF", "copy") == bits(plain, "BF", "k")
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def whole(plain, tmp_path):
+    """The bytes of the dump of `k`."""
+    plain.execute_command("BF.RESERVE", "k", 0.001, 1000)
+    file = tmp_path / "whole"
+    export(plain, file)
+    data = file.read_bytes()
+    file.unlink()
+    return data
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "existing"])
+def test_export_follows_links(plain, whole, tmp_path, is_there):
+    folder, file, link = tmp_path / "folder", tmp_path / "folder" / "file", tmp_path / "link"
+    folder.mkdir()
+    if is_there:
+        file.write_bytes(b"before")
+    (tmp_path / "between").symlink_to("folder/file")
+    link.symlink_to("between")
+    export(plain, link)
+    assert link.is_symlink() and (tmp_path / "between").is_symlink()
+    assert file.read_bytes() == whole and not file.is_symlink()
+    assert list(folder.iterdir()) == [file]
+
+
+def test_export_writes_into_pipes(plain, whole, tmp_path):
+    pipe, got = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    for key in ("k", "missing"):
+        reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+        reader.start()
+        if key == "k":
+            assert export(plain, pipe, key) == 0
+        else:
+            with pytest.raises(BloomlineError, match="there is no key"):
+                export(plain, pipe, key)
+        # It ends, also if there is nothing to read.
+        reader.join(DEADLINE)
+        assert not reader.is_alive()
+    assert got == [whole, b""]
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_export_writes_into_devices(plain, whole, tmp_path):
+    null, full = tmp_path / "null", tmp_path / "full"
+    null.symlink_to("/dev/null")
+    full.symlink_to("/dev/full")
+    assert export(plain, null) == 0
+    with pytest.raises(BloomlineError, match=r"full cannot be written \(No space .* free some"):
+        export(plain, full)
+    assert null.is_char_device() and full.is_char_device()
+    assert sorted(tmp_path.iterdir()) == [full, null]
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["pipe", "file"])
+def test_a_name_of_the_output_is_the_output(bloomline_server, whole, tmp_path, is_file):
+    link = tmp_path / "stdout"
+    link.symlink_to("/proc/self/fd/1")
+    with open(tmp_path / "file", "wb") as file:
+        options = {"stdout": file} if is_file else {}
+        program = start(bloomline_server, "export", "k", link, **options)
+        out, errors = program.communicate(timeout=DEADLINE)
+    assert program.returncode == 0 and errors.decode().endswith(" bytes\n")
+    assert (tmp_path / "file").read_bytes() + (out or b"") == whole
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o664])
+def test_export_keeps_the_mode_of_a_file(plain, whole, tmp_path, monkeypatch, mode):
+    file = tmp_path / "file"
+    file.write_bytes(b"before")
+    file.chmod(mode)
+    modes = []
+    during_chunks(monkeypatch, lambda _: modes.extend(map(mode_of, tmp_path.glob("*.partial"))))
+    export(plain, file)
+    assert file.read_bytes() == whole and mode_of(file) == mode
+    # Meanwhile nobody else could read it.
+    assert modes == [0o600]
+
+
+def test_new_file_has_the_mode_of_the_umask(plain, whole, tmp_path):
+    before = os.umask(0o027)
+    try:
+        export(plain, tmp_path / "file")
+    finally:
+        os.umask(before)
+    assert mode_of(tmp_path / "file") == 0o640
+
+
+@pytest.mark.parametrize("may_change", [True, False])
+def test_owner_is_kept_or_its_group_loses_its_rights(
+    plain, whole, tmp_path, monkeypatch, may_change
+):
+    file, kept = tmp_path / "file", []
+    file.write_bytes(b"before")
+    file.chmod(0o664)
+    facts = os.stat(file)
+    if may_change and os.geteuid() == 0:
+        os.chown(file, 1234, 1235)
+        facts = os.stat(file)
+    elif not may_change:
+        # A file of another owner, and a user who may not change owners.
+        real = os.stat
+
+        def other(path, **options):
+            found = real(path, **options)
+            if path != str(file):
+                return found
+            return os.stat_result((*found[:4], found.st_uid + 1, found.st_gid + 1, *found[6:10]))
+
+        def refuse(*_):
+            kept.append("refused")
+            raise PermissionError
+
+        monkeypatch.setattr(os, "stat", other)
+        monkeypatch.setattr(os, "chown", refuse)
+    export(plain, file)
+    monkeypatch.undo()
+    found = os.stat(file)
+    assert (found.st_uid, found.st_gid) == (facts.st_uid, facts.st_gid)
+    assert mode_of(file) == (0o664 if may_change else 0o604)
+    assert file.read_bytes() == whole and kept == ([] if may_change else ["refused"])
+
+
+@pytest.mark.parametrize("name", ["missing/file", "folder"])
+def test_file_that_cannot_be_written_is_named_as_it_was_given(plain, whole, tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BloomlineError) as caught:
+        export(plain, tmp_path / name)
+    assert str(caught.value).startswith(f"{tmp_path / name} cannot be written (")
+    assert ".partial" not in str(caught.value)
+    assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
 
 
 def during_chunks(monkeypatch, change, times=1):
@@ -274,7 +414,7 @@ def dump_of(client, key="k"):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, BloomlineError, ConnectionError])
 def test_temporary_keys_expire_and_are_removed(plain, family, error):
-    head, chunks = dump.read(dump_of(plain))
+    head, chunks = dump.read(dump_of(plain), "file")
 
     def until_error():
         for number, chunk in enumerate(chunks):
@@ -291,7 +431,7 @@ def test_temporary_keys_expire_and_are_removed(plain, family, error):
 
 
 def test_import_compares_what_it_has_loaded(plain, family):
-    head, chunks = dump.read(dump_of(plain))
+    head, chunks = dump.read(dump_of(plain), "file")
 
     def changed():
         yield from chunks
@@ -305,7 +445,7 @@ def test_import_compares_what_it_has_loaded(plain, family):
 
 
 def test_key_that_is_created_meanwhile_is_kept(plain, family):
-    head, chunks = dump.read(dump_of(plain))
+    head, chunks = dump.read(dump_of(plain), "file")
 
     def created():
         yield from chunks

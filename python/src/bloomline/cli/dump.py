@@ -155,8 +155,8 @@ def write(file: IO[bytes], head: Head, chunks: Iterator[Chunk]) -> int:
     return size + checksum.digest_size
 
 
-def read(file: IO[bytes]) -> tuple[Head, Iterator[Chunk]]:
-    """Returns the head of a dump, and its chunks as they are read.
+def read(file: IO[bytes], name: str) -> tuple[Head, Iterator[Chunk]]:
+    """Returns the head of a dump, and its chunks as they are read. `name` is that of the file.
 
     Raises:
         BloomlineError: this is no dump. The iterator raises it for damage, and ends without only
@@ -167,27 +167,27 @@ def read(file: IO[bytes]) -> tuple[Head, Iterator[Chunk]]:
     def take(size: int) -> bytes:
         data = file.read(size)
         if len(data) != size:
-            raise BloomlineError("the file ends too early")
+            raise BloomlineError(f"{name} is no whole dump: it ends too early")
         checksum.update(data)
         return data
 
     if take(len(MAGIC)) != MAGIC:
-        raise BloomlineError("the file is no dump of a filter: bad magic")
+        raise BloomlineError(f"{name} is no dump of a filter: bad magic")
     head = Head(take(2), _TTL.unpack(take(_TTL.size))[0])
     if head.family not in _FAMILY_OF.values():
-        raise BloomlineError("the file is damaged: neither a Bloom nor a cuckoo filter")
-    return head, _chunks(file, take, checksum.digest)
+        raise BloomlineError(f"{name} is damaged: neither a Bloom nor a cuckoo filter")
+    return head, _chunks(file, name, take, checksum.digest)
 
 
 def _chunks(
-    file: IO[bytes], take: Callable[[int], bytes], digest: Callable[[], bytes]
+    file: IO[bytes], name: str, take: Callable[[int], bytes], digest: Callable[[], bytes]
 ) -> Iterator[Chunk]:
     while True:
         iterator, length = _RECORD.unpack(take(_RECORD.size))
         if iterator == 0:
             break
         if length > _MOST:
-            raise BloomlineError(f"the file is damaged: a chunk of {length} bytes")
+            raise BloomlineError(f"{name} is damaged: a chunk of {length} bytes")
         yield iterator, take(length)
     if file.read() != digest():
-        raise BloomlineError("the file is damaged: its checksum is wrong")
+        raise BloomlineError(f"{name} is damaged: its checksum is wrong")
