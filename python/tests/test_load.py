@@ -8,6 +8,7 @@ import lzma
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -18,8 +19,9 @@ import pytest
 from conftest import DEADLINE
 
 from bloomline import BloomlineError, Create
-from bloomline.cli import check, sources
+from bloomline.cli import check, console, sources
 from bloomline.cli.load import Load, positions_key, reserve
+from bloomline.cli.program import run as run_command
 from bloomline.cli.sources import Source, count_empty
 from bloomline.drivers import run, slot_of
 
@@ -240,6 +242,7 @@ class Interfered(Source):
 def run_load(client, source):
     load = Load(KEY, source, 500)
     run(client, load.resume())
+    load.seek()
     run(client, load.run(lambda position: None))
 
 
@@ -372,13 +375,64 @@ def test_progress_is_a_bar_on_a_terminal_only(bloomline_server, plain, path):
 
 
 def test_wrong_key_file_or_server_is_one_line(bloomline_server, plain, path):
-    assert "No such file" in refused(bloomline_server, "load", KEY, path)
+    plain.execute_command("BF.ADD", KEY, "a")
+    plain.set("text", "x")
+    advice = "name another one in --url or REDIS_URL"
+    # The file of `import` is read before the server is called.
+    start(bloomline_server, "export", KEY, path).communicate(timeout=DEADLINE)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        for name in ("load", "check", "export", "import"):
+            key = "new" if name == "import" else KEY
+            missing, folder = path.parent / "missing" / "file", path.parent
+            message = refused(bloomline_server, name, key, missing)
+            assert message.startswith(f"bloomline: {missing} cannot be ")
+            assert "(No such file or directory): c" in message
+            message = refused(bloomline_server, name, key, folder)
+            assert f"{folder} cannot be " in message and "name a file in it" in message
+            for url, server in ((f"redis://:secret@{address}", address), ("unix:///none", "/none")):
+                message = refused(bloomline_server, name, "--url", url, key, path)
+                assert f"there is no connection to {server} (" in message and advice in message
+                assert "Error" not in message and "secret" not in message
+            message = refused(bloomline_server, name, "--url", "nonsense", key, path)
+            assert "--url or REDIS_URL names no server: " in message
+            if name != "import":
+                message = refused(bloomline_server, name, "text", path)
+                assert message.startswith("bloomline: text holds ")
+
+
+def test_refusals_of_the_server_name_the_key_and_what_to_do(bloomline_server, plain, path):
     path.write_bytes(b"a\n")
-    plain.set(KEY, "text")
-    assert "WRONGTYPE" in refused(bloomline_server, "load", KEY, path)
-    nowhere = ["load", "--url", "unix:///nowhere", KEY, path]
-    assert "nowhere" in refused(bloomline_server, *nowhere)
-    assert "must specify" in refused(bloomline_server, "load", "--url", "nonsense", KEY, path)
+    words = [KEY, path]
+    plain.execute_command("ACL", "SETUSER", "bob", "on", ">x", "~*", "+bf.stats", "+hget")
+    try:
+        url = bloomline_server.url.replace("unix://", "unix://bob:x@")
+        message = refused(bloomline_server, "load", "--url", url, *words)
+        assert f"refuses a call for {KEY}: " in message and "bf.card" in message
+        wrong = bloomline_server.url.replace("unix://", "unix://bob:wrong@")
+        message = refused(bloomline_server, "load", "--url", wrong, *words)
+        assert "refuses the user or the password: give both in --url" in message
+        assert "wrong@" not in message
+    finally:
+        plain.execute_command("ACL", "DELUSER", "bob")
+
+
+def test_rates_after_a_resume_are_those_of_this_run(
+    bloomline_server, plain, path, monkeypatch, capsys
+):
+    path.write_bytes(text(lines(0, 10_000)))
+    create(plain)
+    with pytest.raises(Stopped):
+        run_load(plain, Interfered(path, stop, 600))
+    before = path.read_bytes()[: offset_of(plain, path)]
+    monkeypatch.setattr(console.Progress, "_seconds", lambda _: 1e-3)
+    assert run_command(["load", "--url", bloomline_server.url, KEY, str(path)]) == 0
+    number = 10_000 - before.count(b"\n")
+    assert 0 < number < 9000
+    size = path.stat().st_size - len(before)
+    rates = f"{number / 1e3:.2f} million lines/s, {size / 1e3:.0f} MB/s\n"
+    assert capsys.readouterr().out.endswith(rates)
 
 
 def test_closed_outputs_do_no_harm(bloomline_server, plain, path):
@@ -564,7 +618,9 @@ def test_names_may_be_any_bytes(bloomline_server, plain, tmp_path):
 
 def read_by(command, client, path):
     if command == "load":
-        run(client, Load(KEY, Source(str(path))).run(lambda position: None))
+        load = Load(KEY, Source(str(path)))
+        load.seek()
+        run(client, load.run(lambda position: None))
     else:
         check.main(client, argparse.Namespace(key=KEY, file=str(path)))
 

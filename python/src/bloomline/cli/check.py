@@ -30,7 +30,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
     watch.see(call(client, *identity_call(options.key)))
     source.seek(source.start)
     lines = found = empty = 0
-    with Progress(source.size, 0) as progress:
+    with Progress(source.size) as progress:
         for block in read_blocks(source, MIB):
             words = ("BF.BULKEXISTS", options.key, "LINES", block, "COUNT")
             in_block, found_in_block = call(client, *words)

@@ -28,12 +28,15 @@ def say(text: str, *, is_error: bool = False) -> None:
 
 
 class Progress:
-    """The progress of a file of `size` bytes, of which `done` were read by earlier runs."""
+    """The progress of a file of `size` bytes.
 
-    def __init__(self, size: int | None, done: int) -> None:
+    `done` bytes and `lines` were read by earlier runs: no rate includes them.
+    """
+
+    def __init__(self, size: int | None, done: int = 0, lines: int = 0) -> None:
         is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._size = size
-        self._first_lines = 0
+        self._first_lines = lines
         self._first_done = self._done = done
         self._began = self._shown = time.monotonic()
         self._bar: Any = None
@@ -41,10 +44,6 @@ class Progress:
             tqdm = importlib.import_module("tqdm").tqdm
             self._bar = tqdm(total=size, initial=done, unit="B", unit_scale=True)
         self._is_plain = self._bar is None and sys.stderr is not None
-
-    def begin_at(self, lines: int) -> None:
-        """Sets the number of lines of earlier runs, which the rate does not include."""
-        self._first_lines = lines
 
     def show(self, done: int, lines: int, numbers: str) -> None:
         """Shows the bytes that were read, and a text with the other numbers."""

@@ -110,8 +110,13 @@ class Load:
                 f"{error}: to load {self.source.name} from its start, use --restart"
             ) from error
 
+    def seek(self) -> None:
+        """Goes to the position. A compressed file is read up to there."""
+        self.position.offset = max(self.position.offset, self.source.start)
+        self.source.seek(self.position.offset)
+
     def run(self, report: Callable[[Position], None]) -> Program[None]:
-        """Adds the blocks of the source from the position on.
+        """Adds the blocks of the source from the position on, to which `seek` went.
 
         Raises:
             BloomlineError: a line was refused, and the position is that of the line, and has all
@@ -120,8 +125,6 @@ class Load:
         """
         (found,) = yield [identity_call(self.key)]
         self.watch.see(found)
-        self.position.offset = max(self.position.offset, self.source.start)
-        self.source.seek(self.position.offset)
         blocks = read_blocks(self.source, self.block_bytes)
         while window := list(islice(blocks, IN_FLIGHT)):
             calls: list[Call] = []
@@ -303,13 +306,13 @@ def _load(client: Any, load: Load) -> None:
     at = load.position
     if at.offset:
         say(f"resumed after {at.lines:,} lines, at byte {at.offset:,}")
-    with Progress(load.source.size, load.source.done()) as progress:
+    load.seek()
+    with Progress(load.source.size, load.source.done(), at.lines) as progress:
 
         def report(position: Position) -> None:
             numbers = f"{position.lines:,} lines, {position.new:,} new"
             progress.show(load.source.done() or position.offset, position.lines, numbers)
 
-        progress.begin_at(at.lines)
         run(client, load.run(report))
     at = load.position
     say_skipped(load.source, at.empty)
