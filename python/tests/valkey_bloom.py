@@ -92,6 +92,8 @@ class Handler(socketserver.StreamRequestHandler):
             return "bloomfltr" if arguments[0] in self.filters else "none"
         if name == "PTTL":
             return -1
+        if name == "EXISTS":
+            return sum(each in self.filters for each in arguments)
         begin = "".join(f"'{each.decode(errors='replace')[:100]}' " for each in arguments)
         raise Refused(f"ERR unknown command '{name}', with args beginning with: {begin}")
 

@@ -88,7 +88,9 @@ def explain(error: Exception, options: argparse.Namespace) -> str:
     if is_wrong_type(error):
         found.append("{key} holds a value of another type (WRONGTYPE): use another key")
     if is_unknown(error):
-        found.append("{server} has no module for filters: load the file of `bloomline path`")
+        # Its arguments follow, among them bytes of a filter.
+        reason = reason.partition(", with args")[0]
+        found.append("{server} refuses a call ({reason}): it needs the module Bloomline")
     found.append("{server} refuses a call for {key}: {reason}")
     return found[0].format(server=server, key=key, reason=reason)
 
