@@ -1,6 +1,6 @@
 //! The bits of a filter as bytes, in chunks.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use crate::error::{ChunkError, Error};
 use crate::memory::words::{WordsRef, overwrite};
@@ -28,6 +28,17 @@ impl<'a> Chunk<'a> {
     /// reports which those are.
     pub fn is_zero(&self) -> bool {
         self.words.is_zero(self.range.clone())
+    }
+
+    /// Bytes that [`Chunk::is_zero`] reads at most: those that were touched, or all where the
+    /// operating system does not report which those are.
+    pub fn touched(&self) -> usize {
+        let mut bytes = 0;
+        self.words.visit_touched(self.range.clone(), |touched| {
+            bytes += touched.len();
+            ControlFlow::Continue(())
+        });
+        bytes
     }
 
     /// The number of bytes, at least 1.

@@ -134,6 +134,7 @@ pub fn write_or_create<F: DataType, P, T: Outcome>(
 ) -> Result<WriteOutcome<T>, Failure> {
     let mut created = None;
     loop {
+        // A second time only after `create` has stored a filter.
         match filter_mut::<F>(key) {
             Lookup::Found(mut filter) => {
                 let is_created = created.is_some();

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::fmt;
 use std::io;
 
+use crate::data_type::handle::NotStored;
 use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use bloomline_core::Error;
@@ -34,6 +35,12 @@ impl fmt::Display for Failure {
 impl From<&'static CStr> for Failure {
     fn from(text: &'static CStr) -> Self {
         Self::Fixed(text)
+    }
+}
+
+impl From<NotStored> for Failure {
+    fn from(_: NotStored) -> Self {
+        Self::Fixed(c"ERR the server does not take the filter: the key is not open for writing")
     }
 }
 

@@ -60,18 +60,26 @@ pub fn filter_mut<F: DataType>(key: &mut Key) -> Lookup<FilterMut<'_, F>> {
     }
 }
 
+/// The server did not take a value: the key is not open for writing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotStored;
+
 /// Stores a filter in a key, and frees the old value.
-pub fn store<F: DataType>(key: &mut Key, filter: F) -> Changed {
-    audit::changed();
+///
+/// # Errors
+///
+/// [`NotStored`]; the key is unchanged.
+pub fn store<F: DataType>(key: &mut Key, filter: F) -> Result<Changed, NotStored> {
     let handle = filter.server_type().handle();
     let value = into_raw(filter);
     // SAFETY: the callbacks of the type expect what `into_raw` of the family returns.
-    let is_stored = unsafe { key.set(handle, value) };
-    if !is_stored {
-        // SAFETY: the server did not take the value.
-        drop(unsafe { from_raw::<F>(value) });
+    if unsafe { key.set(handle, value) } {
+        audit::changed();
+        return Ok(Changed(true));
     }
-    Changed(true)
+    // SAFETY: the server did not take the value.
+    drop(unsafe { from_raw::<F>(value) });
+    Err(NotStored)
 }
 
 /// Whether a call has changed the value of its key. Only this file makes one, from what was

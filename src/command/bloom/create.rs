@@ -78,11 +78,15 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
         }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
-    match filter.valkey() {
-        Some(filter) => valkey::replicate(call, filter),
-        None => replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header()),
+    let created = store(key, filter)?;
+    if let Some(filter) = access::found::<AnyFilter>(key) {
+        match filter.valkey() {
+            Some(filter) => valkey::replicate(call, filter),
+            None => {
+                replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());
+            }
+        }
     }
-    let created = store(key, filter);
     expire(call, key, lifetime);
     Ok(created)
 }

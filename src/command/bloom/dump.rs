@@ -86,7 +86,7 @@ impl Handler for Loadchunk {
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             let refused =
                 |error| creation::load_refused(call, "BF.LOADCHUNK", error, &limits, BAD_DATA);
-            store(&mut key, created.map_err(refused)?)
+            store(&mut key, created.map_err(refused)?)?
         } else {
             let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
             filter.write(|filter| write_chunk(filter, iterator, data))?;
@@ -104,16 +104,19 @@ impl Handler for Loadchunk {
 /// Chunks of full size without a set bit are left out, because a filter that is being loaded starts
 /// with zeros. RedisBloom sends them, so they are kept in its layout.
 fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
-    /// The most chunks that one call tests. A chunk of zeros is read as a whole if it was written
-    /// once.
+    /// The most chunks that one call tests, and the most bytes that it reads for that: a chunk of
+    /// zeros is read as a whole if it was written once, or if nobody knows whether it was.
     const MAX_TESTED: usize = 64;
-    let (mut found, mut tested) = (None, 0);
+    const MAX_READ: usize = 4 * MAX_CHUNK_BYTES;
+    let (mut found, mut tested, mut read) = (None, 0, 0);
     filter.each_chunk(from, MAX_CHUNK_BYTES, |chunk| {
         tested += 1;
+        read += chunk.touched();
         let may_be_left_out =
             !LayoutRow::of(filter.layout()).is_redisbloom && chunk.len() == MAX_CHUNK_BYTES;
-        let is_left_out = may_be_left_out && chunk.is_zero();
-        found = (!is_left_out || tested == MAX_TESTED).then_some(chunk);
+        let is_last = tested == MAX_TESTED || read > MAX_READ;
+        let is_left_out = may_be_left_out && !is_last && chunk.is_zero();
+        found = (!is_left_out).then_some(chunk);
         if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found

@@ -25,7 +25,7 @@ impl Handler for Load {
         let limits = Limits::of(call.source);
         let loaded = ValkeyFilter::decode_payload(payload, &mut limits.permit());
         let loaded = loaded.map_err(|error| refused(call, error, &limits))?;
-        let changed = store(&mut key, AnyFilter::from(loaded));
+        let changed = store(&mut key, AnyFilter::from(loaded))?;
         let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, LOADED)]);
         call.context.simple(c"OK");

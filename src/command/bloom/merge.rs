@@ -5,7 +5,6 @@
 //!                  -> core: AnyFilter::union
 //! ```
 
-use std::collections::HashSet;
 use std::ffi::CStr;
 
 use crate::command::access;
@@ -15,6 +14,7 @@ use crate::command::items::no_memory;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
+use crate::server::args::Arg;
 use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
@@ -29,22 +29,18 @@ impl Handler for Merge {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        // Merging the destination with itself changes nothing, and it must not be borrowed twice. A
-        // source that is named again would cost another pass over its bits.
-        let mut seen = HashSet::new();
-        let (mut keys, mut sources) = (Vec::new(), Vec::new());
+        let (mut names, mut keys, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         let most = call.rest.len();
-        let has_room = seen.try_reserve(most + 1).is_ok()
+        let has_room = names.try_reserve_exact(most).is_ok()
             && keys.try_reserve_exact(most).is_ok()
             && sources.try_reserve_exact(most).is_ok();
         if !has_room {
             return Err(no_memory(call));
         }
-        seen.insert(call.key.bytes());
-        for name in call.rest.iter().filter(|name| seen.insert(name.bytes())) {
-            keys.push((name, Key::read(call.context, name)));
-        }
-        for (name, key) in &keys {
+        names.extend(call.rest.iter().enumerate());
+        keep_distinct_sources(&mut names, call.key);
+        keys.extend(names.iter().map(|(_, name)| Key::read(call.context, *name)));
+        for ((_, name), key) in names.iter().zip(&keys) {
             sources.push(access::optional(key)?.ok_or_else(|| no_source(*name))?);
         }
         let mut key = access::write(call);
@@ -64,6 +60,16 @@ impl Handler for Merge {
     }
 }
 
+/// Keeps each name once, in the order of the call, and not the destination's: a source that is
+/// named again would cost another pass over its bits, and merging the destination with itself
+/// changes nothing, and must not borrow it twice. Allocates nothing.
+fn keep_distinct_sources(names: &mut Vec<(usize, Arg)>, destination: Arg) {
+    names.retain(|(_, name)| name.bytes() != destination.bytes());
+    names.sort_unstable_by_key(|(index, name)| (name.bytes(), *index));
+    names.dedup_by_key(|(_, name)| name.bytes());
+    names.sort_unstable_by_key(|(index, _)| *index);
+}
+
 /// Merges the sources into the filter of a key. If it is missing, and all keys of the call are
 /// sources, their union is stored in it.
 fn merge_into(
@@ -80,7 +86,10 @@ fn merge_into(
     let (Some((first, others)), false) = (sources.split_first(), is_source) else {
         return Err(no_source(call.key));
     };
-    Ok(union_of(first, others, limits).map(|filter| store(key, filter)))
+    match union_of(first, others, limits) {
+        Ok(filter) => Ok(Ok(store(key, filter)?)),
+        Err(error) => Ok(Err(error)),
+    }
 }
 
 /// The union of filters, as a new filter.

@@ -59,8 +59,9 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Fai
         }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
-    replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &filter.encode_header());
-    let created = store(key, filter);
+    let header = filter.encode_header();
+    let created = store(key, filter)?;
+    replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &header);
     expire(call, key, new.lifetime);
     Ok(created)
 }

@@ -68,7 +68,7 @@ impl Handler for Loadchunk {
             access::missing::<AnyCuckoo>(call, &key, ITEM_EXISTS)?;
             let limits = Limits::of(call.source);
             let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
-            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)
+            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)?
         } else {
             let mut filter = access::existing_mut::<AnyCuckoo>(&mut key)?;
             let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;

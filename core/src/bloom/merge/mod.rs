@@ -41,7 +41,7 @@ impl<L: MergeLayer> ScalableFilter<L> {
     /// The newest layer of the result may hold more items than its capacity if the rates of all
     /// layers together stay within the target rate. It is full then.
     ///
-    /// Cost: one pass over the bits of all filters.
+    /// Cost: one pass over the bits of all filters, and one step per layer of each.
     ///
     /// # Errors
     ///
@@ -110,13 +110,18 @@ impl<L: MergeLayer> ScalableFilter<L> {
     /// The number of items in each layer of the result, oldest first, and how that of the newest
     /// was estimated.
     fn merged_lens(&self, others: &[&Self], target: f64) -> Result<(Vec<u64>, Union), Error> {
-        let all = iter::once(self).chain(others.iter().copied());
+        let mut all = Vec::new();
+        let no_memory = |_| Error::OutOfMemory(size_of::<&Self>() as u64 * others.len() as u64);
+        all.try_reserve_exact(1 + others.len()).map_err(no_memory)?;
+        all.extend(iter::once(self).chain(others.iter().copied()));
         let mut newest = Union::of(iter::once((&self.newest, self.newest_len)));
-        let count = all.clone().map(Self::layer_count).max().unwrap_or(1);
+        let count = all.iter().map(|filter| filter.layer_count()).max().unwrap_or(1);
         let (mut lens, mut rates, mut full) = (Vec::new(), 0.0, None);
         let mut is_over = false;
         for index in 0..count {
-            let layers = all.clone().filter_map(|filter| filter.layer(index));
+            // Most sources have few layers, and a filter that they are merged into may have many.
+            all.retain(|filter| filter.layer_count() > index);
+            let layers = all.iter().filter_map(|filter| filter.layer(index));
             let Some((first, _)) = layers.clone().next() else { break };
             let is_older = index + 1 < count;
             let mut capacity = first.capacity();
