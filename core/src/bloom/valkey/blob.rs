@@ -92,6 +92,15 @@ impl<'p> Assembly<'p> {
         self.valid.is_last()
     }
 
+    /// The number of bytes of the next layer, if it has this capacity.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LayerChecks::next_shape`].
+    pub(super) fn next_bytes(&self, capacity: u64) -> Result<u64, Error> {
+        self.valid.next_shape(capacity).map(|shape| blob_bytes(&shape))
+    }
+
     /// Adds the next layer.
     ///
     /// # Errors

@@ -67,7 +67,8 @@ impl ValkeyFilter {
         for _ in 0..filter.count() {
             let capacity = from.unsigned()?;
             let items = if filter.is_last() { from.unsigned()? } else { capacity };
-            filter.push(capacity, items, from.string()?.as_ref())?;
+            let blob = from.long_string(filter.next_bytes(capacity)?)?;
+            filter.push(capacity, items, blob.as_ref())?;
         }
         Ok(filter.finish()?)
     }

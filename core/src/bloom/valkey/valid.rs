@@ -95,6 +95,19 @@ impl LayerChecks {
         self.index + 1 == self.count
     }
 
+    /// The shape of the next layer, which follows from its capacity and its rate.
+    ///
+    /// # Errors
+    ///
+    /// [`ValkeyError::Capacity`], [`Error::ErrorRateTooSmall`].
+    pub fn next_shape(&self, capacity: u64) -> Result<Shape, Error> {
+        if self.capacity.saturating_add(capacity) > MAX_CAPACITY {
+            return Err(ValkeyError::Capacity(capacity).into());
+        }
+        let rate = valid_rate(self.error_rate, self.tightening, self.index)?;
+        Ok(Shape::new(capacity, rate)?)
+    }
+
     /// Checks the next layer, which holds `items` items. An older layer is full, and the bits of
     /// each follow from its capacity and its rate.
     ///
@@ -104,12 +117,7 @@ impl LayerChecks {
     /// [`ValkeyError::Bytes`], [`ValkeyError::Hashes`].
     pub fn check_next(&mut self, shape: &Shape, items: u64) -> Result<(), Error> {
         let (layer, capacity) = (self.index, shape.capacity);
-        let all = self.capacity.saturating_add(capacity);
-        if all > MAX_CAPACITY {
-            return Err(ValkeyError::Capacity(capacity).into());
-        }
-        let rate = valid_rate(self.error_rate, self.tightening, layer)?;
-        let Shape { bytes, hashes, .. } = Shape::new(capacity, rate)?;
+        let Shape { bytes, hashes, .. } = self.next_shape(capacity)?;
         if items > capacity || !self.is_last() && items < capacity {
             return Err(ValkeyError::Items { layer, items, capacity }.into());
         }
@@ -119,7 +127,7 @@ impl LayerChecks {
         if shape.hashes != hashes {
             return Err(ValkeyError::Hashes { layer, hashes: shape.hashes, needed: hashes }.into());
         }
-        self.capacity = all;
+        self.capacity = self.capacity.saturating_add(capacity);
         self.index += 1;
         Ok(())
     }
