@@ -159,7 +159,8 @@ impl NewFilter {
     /// The filter of CF.RESERVE, with the checks in RedisBloom's order.
     ///
     /// RedisBloom looks for the names of its options among all arguments, the key included, takes
-    /// the first of each, and ignores other words.
+    /// the first of each, and ignores other arguments. Those of a client are refused: a misspelt
+    /// option would be lost.
     ///
     /// # Errors
     ///
@@ -184,9 +185,10 @@ impl NewFilter {
             let rest = call.rest.skip(1);
             let mut index = 0;
             while let Some(arg) = rest.get(index) {
-                match named(&OPTIONS, arg, Reserve).filter(|option| option.is_own) {
-                    Some(option) => option.read(&mut parser, rest, &mut index)?,
-                    None => index += 1,
+                match named(&OPTIONS, arg, Reserve) {
+                    Some(option) if option.is_own => option.read(&mut parser, rest, &mut index)?,
+                    Some(_) => index += 2,
+                    None => return Err(unknown_argument(arg)),
                 }
             }
             parser.new.check(call.source)?;

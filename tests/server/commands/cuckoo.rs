@@ -73,11 +73,12 @@ fn parameters_are_shown_as_they_are_stored() {
         "CF.DEBUG b" => "$<n> bktsize:255 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:1";
         "CF.ADD c x" => ":1" | "#t";
         "CF.DEBUG c" => "$<n> bktsize:2 buckets:512 items:1 deletes:0 filters:1 max_iterations:20 expansion:1";
-        // The first of two options counts, and unknown words are ignored.
+        // The first of two options counts, and unknown ones are refused.
         "CF.RESERVE d 8 EXPANSION 32768 expansion 2 BUCKETSIZE 1" => "+OK";
         "CF.DEBUG d" => "$<n> bktsize:1 buckets:8 items:0 deletes:0 filters:1 max_iterations:20 expansion:32768";
-        "CF.RESERVE e 8 FOO 1 expansion 0" => "+OK";
-        "CF.DEBUG e" => "$<n> bktsize:2 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:0";
+        "CF.RESERVE e 8 FOO 1 expansion 0" => "-Unknown argument received: 'FOO'";
+        "CF.RESERVE e 8 expansion 0 EROR 0.0001" => "-Unknown argument received: 'EROR'";
+        "CF.DEBUG e" => "-ERR not found";
         // Options are looked for in the whole call, the key included.
         "CF.RESERVE EXPANSION 8" => "+OK";
         "CF.DEBUG EXPANSION" => "$<n> bktsize:2 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:8";

@@ -147,8 +147,11 @@ pub const DIFFERENCES: [Difference; 22] = [
         },
     },
     Difference {
-        what: "unknown option: ignored by BF.RESERVE",
-        explains: |call| call.is(RESERVE) && call.has_unknown_option(&["EXPANSION", "NONSCALING"]),
+        what: "unknown option: ignored by BF.RESERVE and CF.RESERVE",
+        explains: |call| {
+            const NAMES: [&str; 4] = ["EXPANSION", "NONSCALING", "BUCKETSIZE", "MAXITERATIONS"];
+            call.is(&["BF.RESERVE", "CF.RESERVE"]) && call.has_unknown_option(&NAMES)
+        },
     },
     Difference {
         what: "unknown option: BF.INSERT reads its first letters, or does not name it",
