@@ -27,7 +27,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .PHONY: help build install deb wheel dist run lint
 .PHONY: test test-again test-all test-rest test-audit test-clients test-calculator test-platforms
 .PHONY: test-python
-.PHONY: bench publish-bench bench-latency bench-python
+.PHONY: bench bench-beside publish-bench bench-latency bench-python
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -132,6 +132,10 @@ bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, --huge; 
 	cargo bench --locked --bench server -- --json dist/benchmarks.json $(ARGS)
 # Large filters are a table of their own, which is printed.
 	@$(if $(findstring --huge,$(ARGS)),,python3 benches/published/publish.py dist/benchmarks.json dist)
+
+bench-beside: build servers ## Measure beside the module of a commit: BASE=main~10, ARGS="--rounds 9"
+	cargo build --release --locked --example baseline
+	@scripts/bench-beside.sh $(or $(BASE),HEAD) $(ARGS)
 
 publish-bench: ## Write the published run into docs/benchmarks.md, README.md and their charts
 	@python3 benches/published/publish.py

@@ -96,6 +96,11 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     if has_ours {
         planned.push(("bloomline".to_owned(), ours, true, Some(module), ""));
     }
+    if let Some(before) = &options.before {
+        planned.retain(|(name, ..)| name != "baseline, hash");
+        planned.push((BEFORE.to_owned(), ours, true, Some(before), ""));
+        return start_planned(planned, options, cores);
+    }
     if is_there(&options.scalar, "make bench builds it") {
         planned.push((SCALAR.to_owned(), ours, true, Some(scalar), ""));
     }
@@ -118,7 +123,14 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     }
     planned.push(("set".to_owned(), Dialect::Set, false, None, ""));
     planned.push(("bit string".to_owned(), Dialect::Bits, false, None, ""));
+    start_planned(planned, options, cores)
+}
 
+/// A column that is not started yet: its name, its commands, whether it is ours, its module and the
+/// load arguments.
+type Planned<'a> = (String, Dialect, bool, Option<&'a PathBuf>, &'a str);
+
+fn start_planned(planned: Vec<Planned>, options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let start =
         |(name, dialect, is_ours, module, arguments): (String, _, _, Option<&PathBuf>, &str)| {
             let in_column = |error| format!("column {name}: {error}");
@@ -132,6 +144,9 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
 
 /// The column of this module without vector instructions.
 pub const SCALAR: &str = "scalar";
+
+/// The column of another build of this module.
+const BEFORE: &str = "before";
 
 /// A peer has the name of its file without `lib` and `.so`.
 fn peer_name(path: &Path) -> String {

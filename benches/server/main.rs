@@ -6,6 +6,7 @@
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full   # without PEER: RedisBloom 2.8
 //! make bench ARGS="--only 'In cache'"
 //! make bench ARGS="--huge --sizes 1g,4g,10g"
+//! make bench-beside BASE=main~10
 //! make bench-latency
 //! ```
 //!

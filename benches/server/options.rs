@@ -44,6 +44,8 @@ pub struct Options {
     pub baseline: PathBuf,
     /// Other modules with BF.* commands, from PEER=/a.so:/b.so; the fetched RedisBloom without it.
     pub peers: Vec<PathBuf>,
+    /// Another build of this module, which is measured beside it, and nothing else is.
+    pub before: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -57,6 +59,7 @@ cargo bench --bench server -- [OPTIONS]
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --latency runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
+  --before FILE    only this module, and another build of it: make bench-beside
   --json FILE      default: bench/server.json in the target folder
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   BASELINE_SO (default: the built example),
@@ -78,7 +81,7 @@ impl Options {
         };
         let (mut scale, mut is_cargo_bench, mut mode) = (None, false, Mode::Items);
         let (mut sizes, mut rounds, mut items, mut only) = (String::new(), 0, Kind::Hex40, None);
-        let mut json = target.join("bench/server.json");
+        let (mut json, mut before) = (target.join("bench/server.json"), None);
         let mut server = env::var("SERVER").ok().filter(|name| !name.is_empty());
         let mut parser = lexopt::Parser::from_env();
         while let Some(argument) = parser.next()? {
@@ -95,6 +98,7 @@ impl Options {
                 Long("rounds") => rounds = parser.value()?.parse()?,
                 Long("only") => only = Some(parser.value()?.string()?),
                 Long("json") => json = parser.value()?.into(),
+                Long("before") => before = Some(PathBuf::from(parser.value()?)),
                 Short('h') | Long("help") => {
                     println!("{HELP}");
                     std::process::exit(0);
@@ -132,6 +136,7 @@ impl Options {
                 || redisbloom().into_iter().collect(),
                 |paths| env::split_paths(&paths).filter(|path| path != "").collect(),
             ),
+            before,
         })
     }
 
