@@ -19,13 +19,16 @@ pub fn while_adding(
     run: impl FnMut(&[&[u8]]) -> Value + Send,
     during: impl FnOnce(&Rounds),
 ) -> usize {
-    let (rounds, is_over) = (Rounds(AtomicUsize::new(0)), AtomicBool::new(false));
+    let (rounds, is_over) = (Rounds::default(), AtomicBool::new(false));
     thread::scope(|scope| {
         // Panic messages contain the name of the thread, hence of the server.
         let name = thread::current().name().unwrap_or_default().to_owned();
         let adding = thread::Builder::new()
             .name(name)
-            .spawn_scoped(scope, || add_until(keys, run, &rounds, &is_over))
+            .spawn_scoped(scope, || {
+                let _end = SetOnDrop(&rounds.has_ended);
+                add_until(keys, run, &rounds, &is_over);
+            })
             .expect("a thread");
         let end = SetOnDrop(&is_over);
         during(&rounds);
@@ -38,18 +41,25 @@ pub fn while_adding(
 }
 
 /// The number of rounds that the client has completed.
-pub struct Rounds(AtomicUsize);
+#[derive(Default)]
+pub struct Rounds {
+    done: AtomicUsize,
+    has_ended: AtomicBool,
+}
 
 impl Rounds {
     /// The rounds whose items were all acknowledged.
     pub fn done(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
+        self.done.load(Ordering::SeqCst)
     }
 
-    /// Waits for some more rounds.
+    /// Waits for some more rounds. Panics if the client has panicked.
     pub fn pass(&self, more: usize) {
         let goal = self.done() + more;
-        until("more items to be added", || (self.done() >= goal).then_some(()));
+        until("more items to be added", || {
+            assert!(!self.has_ended.load(Ordering::SeqCst), "the client has ended");
+            (self.done() >= goal).then_some(())
+        });
     }
 }
 
@@ -58,8 +68,9 @@ pub fn assert_has_rounds(client: &mut Client, keys: &[&str], rounds: usize) {
     assert!(rounds > 0, "nothing was added");
     let items: Vec<Vec<u8>> = (0..rounds).flat_map(items_of).collect();
     for key in keys {
+        let command = format!("{}.MEXISTS", client.family(key));
         for batch in items.chunks(1000) {
-            let found = show(&client.items("BF.MEXISTS", key, batch));
+            let found = show(&client.items(&command, key, batch));
             assert_eq!(found.matches(":1").count(), batch.len(), "{key} lost items: {found}");
         }
     }
@@ -93,6 +104,6 @@ fn add_until(
                 assert_eq!(found.matches(":1").count(), items.len(), "{key} lost items: {found}");
             }
         }
-        rounds.0.fetch_add(1, Ordering::SeqCst);
+        rounds.done.fetch_add(1, Ordering::SeqCst);
     }
 }
