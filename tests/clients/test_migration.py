@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import pytest
-from conftest import DEADLINE, ROOT, Server, find_servers
+from conftest import DEADLINE, ROOT, Server, find_servers, poll
+from library import exceptions
 
 # The tests load recorded filters, all in one layout.
 pytestmark = pytest.mark.one_layout
@@ -101,6 +103,60 @@ def test_script_copies_filters_with_their_time_to_live(server, source, tmp_path)
     for name in ("one_layer", "cuckoo"):
         assert 0 < target.pttl(name) <= 3_600_000
     assert not target.keys("*:loading")
+
+
+class Program(threading.Thread):
+    """Adds items to both filters, and repeats each call until the server of the moment executes it."""
+
+    def __init__(self, server):
+        super().__init__()
+        self.server = server
+        self.acknowledged = 0
+        self.ends = False
+
+    def run(self):
+        while not self.ends:
+            try:
+                with self.server.client(2) as client:
+                    while not self.ends:
+                        client.execute_command("BF.ADD", "seen", self.acknowledged)
+                        client.execute_command("CF.ADD", "members", self.acknowledged)
+                        self.acknowledged += 1
+            except (exceptions.ConnectionError, exceptions.TimeoutError):
+                time.sleep(0.005)
+
+    def pass_some(self):
+        """Waits until more items are acknowledged."""
+        goal = self.acknowledged + 50
+        poll("more items", lambda: self.acknowledged >= goal)
+
+
+def test_script_loses_no_item_that_is_added_meanwhile(server, source, tmp_path):
+    pause, _ = block("sh", "copy_filters.py").splitlines()
+    cli = find_servers()[server.name] / "cli"
+    client, target = source.client(2), server.client(2)
+    target.flushall()
+    client.execute_command("BF.RESERVE", "seen", 0.000001, 100_000)
+    client.execute_command("CF.RESERVE", "members", 100_000)
+    program = Program(source)
+    program.start()
+    try:
+        program.pass_some()
+        command = pause.replace("redis-cli -h old", f"{cli} -s {source.socket}")
+        subprocess.run(command, shell=True, check=True, timeout=DEADLINE, stdout=subprocess.DEVNULL)
+        copies = {f"{name} copied" for name in (b"seen", b"members")}
+        assert run_script(tmp_path, ".SCANDUMP", source, server) == (0, answers("copied") | copies)
+        program.server = server
+        source.stop()
+        program.pass_some()
+    finally:
+        program.server, program.ends = server, True
+        source.stop()
+        program.join()
+    items = range(program.acknowledged)
+    assert target.execute_command("BF.MEXISTS", "seen", *items) == [1] * len(items)
+    assert target.execute_command("CF.MEXISTS", "members", *items) == [1] * len(items)
+    assert target.execute_command("BF.CARD", "seen") >= len(items)
 
 
 def test_cuckoo_filter_that_cannot_be_dumped_is_reported(server, source, tmp_path):
@@ -198,14 +254,15 @@ def test_shell_command_restores_what_was_dumped(server, source):
     target.flushall()
     for name in [name for name, _ in fixtures()] + [*CUCKOOS]:
         command = line.replace("seen", name)
-        for host, socket in (("old-host", source.socket), ("new-host", server.socket)):
+        for host, socket in (("old", source.socket), ("new", server.socket)):
             command = command.replace(f"redis-cli -h {host}", f"{cli} -s {socket}")
         subprocess.run(command, shell=True, check=True, timeout=DEADLINE, stdout=subprocess.DEVNULL)
     compare(source.client(2), target)
 
 
 def test_append_only_file_of_commands_is_sent_to_a_server(server, source):
-    commands = [line.split("#")[0].split() for line in block("", "aof-use-rdb-preamble no").splitlines()]
+    lines = block("sh", "aof-use-rdb-preamble no").splitlines()
+    commands = [line.split("#")[0].removeprefix("redis-cli -h old ").split() for line in lines]
     from_client, target = source.client(2), server.client(2)
     target.flushall()
     *settings, question = commands
@@ -217,7 +274,7 @@ def test_append_only_file_of_commands_is_sent_to_a_server(server, source):
         time.sleep(0.005)
     line = block("sh", "--pipe").strip()
     cli = find_servers()[server.name] / "cli"
-    command = line.replace("redis-cli -h new-host", f"{cli} -s {server.socket}")
+    command = line.split(" # ")[0].replace("redis-cli -h new", f"{cli} -s {server.socket}")
     if not (source.home / "appendonlydir").is_dir():
         # Before 7.0 the append-only file is one file.
         command = re.sub(r"appendonlydir/\S+", "appendonly.aof", command)

@@ -13,6 +13,7 @@
 //! | what is replicated; scripts | `replication` | `replication::streams` |
 //! | files, full sync, DUMP, chunks, COPY, MIGRATE | `entry_points` | the kinds `merged` |
 //! | slots, failover, links of several servers | `cluster` | `cluster::slots` |
+//! | recipes of the docs that replace servers or filters, under load | `moves` | `moves::filters` |
 //! | COMMAND, DEBUG DIGEST, INFO | `introspection` | `introspection::command_table` |
 //! | what a windowed filter finds and forgets | `windows` | |
 //! | bytes made to do harm | `hostile` | `hostile::forged` |
@@ -53,6 +54,7 @@ mod life;
 mod limits;
 mod memory;
 mod modules;
+mod moves;
 mod overlapping;
 mod packed;
 mod redisbloom;

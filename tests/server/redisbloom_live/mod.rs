@@ -18,7 +18,7 @@ use bloomline_harness::{
 
 /// One of the two modules.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Module {
+pub enum Module {
     Bloomline,
     RedisBloom,
 }
@@ -37,20 +37,20 @@ impl Module {
         }
     }
 
-    fn other(self) -> Self {
+    pub fn other(self) -> Self {
         match self {
             Self::Bloomline => Self::RedisBloom,
             Self::RedisBloom => Self::Bloomline,
         }
     }
 
-    fn start(self, setup: Setup, kind: &Kind) -> Server {
+    pub fn start(self, setup: Setup, kind: &Kind) -> Server {
         setup.bare().line(self.line()).start(kind)
     }
 }
 
 /// Runs the test on each server, with either module as the first one.
-fn for_each_direction(test: impl Fn(&Kind, Module) + Sync) {
+pub fn for_each_direction(test: impl Fn(&Kind, Module) + Sync) {
     for_each_server_long(|kind| {
         if redisbloom().is_none() {
             return report_missing(kind, "RedisBloom in redis-7.4; `make servers` fetches it");
