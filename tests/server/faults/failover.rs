@@ -15,13 +15,13 @@ use super::{repetitions, report};
 /// Shortens the time after which a node is missed: nodes vote for a failover of the same shard once
 /// in twice this time, and a replica requests votes again after four times as long. A node that was
 /// started again has forgotten it.
-fn shorten_timeout(node: &Server) {
+pub fn shorten_timeout(node: &Server) {
     node.resp2().ok("CONFIG SET cluster-node-timeout 2000");
 }
 
 /// Requests a failover until the replica is the primary: on a machine under load the nodes abandon
 /// a failover after five seconds.
-fn take_over(replica: &mut Client) {
+pub fn take_over(replica: &mut Client) {
     let mut requested: Option<Instant> = None;
     until("the replica to take over", || {
         if requested.is_none_or(|requested| requested.elapsed() > Duration::from_secs(6)) {

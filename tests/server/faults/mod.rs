@@ -7,7 +7,7 @@
 mod cut_links;
 mod damaged_files;
 mod disk_full;
-mod failover;
+pub mod failover;
 mod killed;
 mod killed_while_saving;
 mod ledger;

@@ -1,6 +1,6 @@
 //! Recipes that replace a server.
 
-use bloomline_harness::{Client, Kind, for_each_server};
+use bloomline_harness::{Client, Kind, find_servers, for_each_server, for_newest_servers, newest};
 
 use super::page::{Hosts, steps, stop};
 use super::programs::{Address, CUCKOO, Program};
@@ -60,18 +60,31 @@ fn follow(mut hosts: Hosts, recipe: &Recipe, keys: &[&str]) {
     assert_has_rounds(&mut hosts.new.resp2(), keys, rounds);
 }
 
-/// A server with Bloomline, whose filters have valkey-bloom's bytes, for one with valkey-bloom.
-fn from_valkey_bloom(kind: &Kind) -> Hosts {
-    let layout = || setup().module_args("bf-layout valkey-bloom");
-    Hosts { old: layout().start(kind), new: setup().start(kind) }
+/// The old one is a server with Bloomline whose filters have valkey-bloom's bytes, in place of one
+/// with valkey-bloom.
+fn from_valkey_bloom(old: &Kind, new: &Kind) -> Hosts {
+    let layout = setup().module_args("bf-layout valkey-bloom");
+    Hosts { old: layout.start(old), new: setup().start(new) }
 }
 
 #[test]
 fn recipes_from_valkey_bloom_lose_no_item() {
     for_each_server(|kind| {
-        follow(from_valkey_bloom(kind), &[(VALKEY_BLOOM, "### A file")], ONE);
-        follow(from_valkey_bloom(kind), &[(VALKEY_BLOOM, "### Replicas"), FAIL_OVER], ONE);
-        follow(from_valkey_bloom(kind), &[(VALKEY_BLOOM, "### Keys")], ONE);
+        follow(from_valkey_bloom(kind, kind), &[(VALKEY_BLOOM, "### A file")], ONE);
+        follow(from_valkey_bloom(kind, kind), &[(VALKEY_BLOOM, "### Replicas"), FAIL_OVER], ONE);
+        follow(from_valkey_bloom(kind, kind), &[(VALKEY_BLOOM, "### Keys")], ONE);
+    });
+}
+
+#[test]
+fn redis_takes_over_from_valkey_without_a_lost_item() {
+    let kinds = find_servers().expect("servers");
+    let redis = newest(&kinds, "redis-").expect("a Redis");
+    for_newest_servers(|kind| {
+        if kind.name.starts_with("valkey-") {
+            let hosts = from_valkey_bloom(kind, redis);
+            follow(hosts, &[(VALKEY_BLOOM, "### Replicas"), FAIL_OVER], ONE);
+        }
     });
 }
 

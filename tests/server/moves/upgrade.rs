@@ -1,11 +1,14 @@
 //! An upgrade: servers are restarted one after the other, or a single one is.
 
-use bloomline_harness::{Stop, for_each_server};
+use bloomline_harness::{Server, Stop, for_each_server, for_each_server_long};
 
 use super::page::{Hosts, steps};
 use super::programs::{Address, Program};
 use crate::cluster::equal::{assert_equal, catch_up, setup};
+use crate::cluster::nodes::{Cluster, PRIMARIES};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
+use crate::faults::failover::{shorten_timeout, take_over};
+use crate::redisbloom_live::for_each_direction;
 
 #[test]
 fn a_rolling_upgrade_loses_no_item() {
@@ -46,21 +49,58 @@ fn a_rolling_upgrade_loses_no_item() {
 }
 
 #[test]
-fn a_restart_with_an_append_only_file_loses_no_item() {
-    for_each_server(|kind| {
-        let mut server = setup().line("appendonly yes").start(kind);
-        server.resp2().ok("BF.RESERVE seen 0.000001 100000");
-        let address = Address::new(server.socket());
-        let mut program = Program::new(&address);
+fn a_failover_by_request_in_a_cluster_loses_no_item() {
+    for_each_server_long(|kind| {
+        let cluster = Cluster::start(kind, |_, setup| setup);
+        cluster.nodes.iter().for_each(shorten_timeout);
+        let (owner, _) = cluster.owner("{k}");
+        let mut router = cluster.router();
+        router.run(&[b"BF.RESERVE", b"{k}", b"0.000001", b"100000"]);
+        let mut replica = cluster.nodes[owner + PRIMARIES].resp2();
         let rounds = while_adding(
-            &["seen"],
-            |args| program.run(args),
+            &["{k}"],
+            |args| router.run(args),
             |rounds| {
                 rounds.pass(3);
-                server.restart(Stop::NoSave);
+                take_over(&mut replica);
                 rounds.pass(3);
             },
         );
-        assert_has_rounds(&mut server.resp2(), &["seen"], rounds);
+        assert_has_rounds(&mut replica, &["{k}"], rounds);
+    });
+}
+
+/// Restarts a server under a load, after a change of its configuration.
+fn restart_under_load(mut server: Server, configure: impl FnOnce(&Server)) {
+    server.resp2().ok("BF.RESERVE seen 0.000001 100000");
+    let address = Address::new(server.socket());
+    let mut program = Program::new(&address);
+    let rounds = while_adding(
+        &["seen"],
+        |args| program.run(args),
+        |rounds| {
+            rounds.pass(3);
+            configure(&server);
+            server.restart(Stop::NoSave);
+            rounds.pass(3);
+        },
+    );
+    assert_has_rounds(&mut server.resp2(), &["seen"], rounds);
+}
+
+#[test]
+fn a_restart_with_an_append_only_file_loses_no_item() {
+    for_each_server(|kind| {
+        restart_under_load(setup().line("appendonly yes").start(kind), |_| ());
+    });
+}
+
+#[test]
+fn a_restart_with_the_other_module_loses_no_item() {
+    for_each_direction(|kind, first| {
+        let server = first.start(setup().line("appendonly yes"), kind);
+        restart_under_load(server, |server| {
+            server.edit_config(&first.line(), &first.other().line());
+        });
     });
 }

@@ -25,7 +25,7 @@ pub enum Module {
 
 impl Module {
     /// The line of the configuration that loads it.
-    fn line(self) -> String {
+    pub fn line(self) -> String {
         match self {
             Self::Bloomline => format!(
                 "loadmodule {} bf-layout redisbloom cf-layout redisbloom",
