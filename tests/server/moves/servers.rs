@@ -28,7 +28,7 @@ fn reserve(client: &mut Client, keys: &[&str]) {
     }
 }
 
-/// Follows a recipe while programs add items. They go to the new server where the recipe says so,
+/// Follows a recipe while programs add items. They go to the new server at the step that names it,
 /// or at its end; the old server is stopped then.
 fn follow(mut hosts: Hosts, recipe: &Recipe, keys: &[&str]) {
     reserve(&mut hosts.old.resp2(), keys);

@@ -1,8 +1,10 @@
 //! An upgrade: servers are restarted one after the other, or a single one is.
 
-use bloomline_harness::{Server, Stop, for_each_server, for_each_server_long};
+use bloomline_harness::{
+    Client, Server, Setup, Stop, for_each_server, for_each_server_long, until,
+};
 
-use super::page::{Hosts, steps};
+use super::page::{Hosts, inline, steps};
 use super::programs::{Address, Program};
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::cluster::nodes::{Cluster, PRIMARIES};
@@ -10,14 +12,19 @@ use crate::cluster::traffic::{assert_has_rounds, while_adding};
 use crate::faults::failover::{shorten_timeout, take_over};
 use crate::redisbloom_live::for_each_direction;
 
+const PRODUCTION: &str = "docs/how-to/production.md";
+const FAIL_OVER: &str = "### Fail over";
+
+const RESERVE: &str = "BF.RESERVE seen 0.000001 100000";
+
 #[test]
 fn a_rolling_upgrade_loses_no_item() {
-    let fail_over = steps("docs/how-to/production.md", "### Fail over");
+    let fail_over = steps(PRODUCTION, FAIL_OVER);
     for_each_server(|kind| {
         let old = setup().start(kind);
         let new = setup().follows(&old).start(kind);
         let mut hosts = Hosts { old, new };
-        hosts.old.resp2().ok("BF.RESERVE seen 0.000001 100000");
+        hosts.old.resp2().ok(RESERVE);
         let address = Address::new(hosts.old.socket());
         let mut program = Program::new(&address);
         let rounds = while_adding(
@@ -48,6 +55,50 @@ fn a_rolling_upgrade_loses_no_item() {
     });
 }
 
+/// The loopback port of the primary that a Sentinel names.
+fn named_by(sentinel: &mut Client) -> String {
+    let address = sentinel.ask("SENTINEL GET-MASTER-ADDR-BY-NAME name");
+    address.trim_end_matches(']').rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_failover_with_sentinel_loses_no_item() {
+    let fail_over = steps(PRODUCTION, FAIL_OVER);
+    let announce = inline(PRODUCTION, FAIL_OVER, "SENTINEL FAILOVER");
+    for_each_server_long(|kind| {
+        let old = setup().start(kind);
+        let new = setup().follows(&old).start(kind);
+        new.resp2().wait_for("master_link_status", "up");
+        let monitor = format!("sentinel monitor name 127.0.0.1 {} 1", old.port);
+        let sentinel = Setup::new().bare().on_tcp().option("--sentinel").line(monitor).start(kind);
+        let mut sentinel = sentinel.resp2();
+        until("Sentinel to know the replica", || {
+            let replicas = sentinel.ask("SENTINEL REPLICAS name");
+            replicas.contains("master-link-status $2 ok").then_some(())
+        });
+        old.resp2().ok(RESERVE);
+        let mut hosts = Hosts { old, new };
+        let address = Address::new(hosts.old.socket());
+        let mut program = Program::new(&address);
+        let rounds = while_adding(
+            &["seen"],
+            |args| program.run(args),
+            |rounds| {
+                rounds.pass(3);
+                for step in &fail_over {
+                    hosts.run(step);
+                }
+                until("Sentinel to accept", || (sentinel.ask(&announce) == "+OK").then_some(()));
+                let port = hosts.new.port.to_string();
+                until("Sentinel's switch", || (named_by(&mut sentinel) == port).then_some(()));
+                address.set(hosts.new.socket());
+                rounds.pass(3);
+            },
+        );
+        assert_has_rounds(&mut hosts.new.resp2(), &["seen"], rounds);
+    });
+}
+
 #[test]
 fn a_failover_by_request_in_a_cluster_loses_no_item() {
     for_each_server_long(|kind| {
@@ -72,7 +123,7 @@ fn a_failover_by_request_in_a_cluster_loses_no_item() {
 
 /// Restarts a server under a load, after a change of its configuration.
 fn restart_under_load(mut server: Server, configure: impl FnOnce(&Server)) {
-    server.resp2().ok("BF.RESERVE seen 0.000001 100000");
+    server.resp2().ok(RESERVE);
     let address = Address::new(server.socket());
     let mut program = Program::new(&address);
     let rounds = while_adding(
