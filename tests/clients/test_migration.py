@@ -106,7 +106,7 @@ def test_script_copies_filters_with_their_time_to_live(server, source, tmp_path)
 
 
 class Program(threading.Thread):
-    """Adds items to both filters, and repeats each call until the server of the moment executes it."""
+    """Adds items to both filters. Repeats each call until the present server executes it."""
 
     def __init__(self, server):
         super().__init__()
