@@ -99,14 +99,19 @@ def aligned(corner, heads, lines):
 
 def page(run):
     """The page with the tables of a run."""
-    one, layers, packed = (Figures(run, name) for name in ["one layer of", "layers", "items in the call"])
+    names = ["one layer of", "layers", "items in the call", "largest"]
+    one, layers, packed, largest = (Figures(run, name) for name in names)
+    rows = aligned("one call, the longest run", ["ms"], largest.longest())
+    text = filled(PAGE.read_text(), "latency-largest", f"{made_by(run)}\n\n{rows}")
+    if not one.rows:
+        return text
     whole = [
         made_by(run),
         aligned("one layer of", one.columns, one.longest()),
         MANY_LAYERS,
         aligned("layers", layers.columns, layers.longest()),
     ]
-    text = filled(PAGE.read_text(), "latency", "\n\n".join(whole))
+    text = filled(text, "latency", "\n\n".join(whole))
     calls = aligned("items in the call", packed.columns, packed.medians())
     return filled(text, "latency-packed", f"{made_by(run)}\n\n{calls}")
 

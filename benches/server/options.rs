@@ -53,7 +53,8 @@ cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
   --latency        how long one call of each command blocks the server
   --huge           the time per item in large filters, with pages of 4 KiB and of 2 MiB
-  --sizes LIST     with --latency: bytes of the filters (default: 1m,100m,1g,4g,10g);
+  --sizes LIST     with --latency: bytes of the filters (default: 1m,100m,1g,4g,10g), or
+                   largest: only the calls whose time grows with two quantities;
                    with --huge: capacities (default: 1g,4g)
   --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20

@@ -4,6 +4,7 @@
 //! ```text
 //! make bench-latency
 //! make bench-latency SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
+//! make bench-latency ARGS="--sizes largest"       # the last of these tables only
 //! ```
 //!
 //! A server executes one command at a time, so every other client waits for the time of one call.
@@ -25,10 +26,12 @@
 //! | `rows` | the table of rows, and the filters on which each is run |
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `packed` | calls of packed items, by their number |
+//! | `largest` | calls whose time grows with two quantities |
 
 mod bench;
 mod clock;
 mod filters;
+mod largest;
 mod layers;
 mod packed;
 mod rows;
@@ -80,6 +83,16 @@ fn start(options: &Options, cores: &Cores) -> Result<Server> {
 /// Runs the rows on each of the filters.
 fn measure(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
     let mut bench = Bench::new(server, options.rounds);
+    if options.sizes != "largest" {
+        measure_sizes(options, &mut bench)?;
+    }
+    bench.begin("largest", "ms".to_owned(), Layout::Bloomline, State::Untouched);
+    largest::measure(&mut bench, options.scale)?;
+    Ok(bench.done)
+}
+
+/// Runs the rows whose filters or calls have several sizes.
+fn measure_sizes(options: &Options, bench: &mut Bench) -> Result<()> {
     let sizes = sizes::parse(match (options.sizes.as_str(), options.scale) {
         ("", Scale::Smoke) => "64k,1m",
         ("", _) => "1m,100m,1g,4g,10g",
@@ -92,7 +105,7 @@ fn measure(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
                 let size = sizes::show(bytes);
                 let failed = format!("{size}, {layout:?}, {state:?}");
                 bench.begin("one layer of", size, layout, state);
-                rows::measure(&mut bench, bytes).map_err(|error| format!("{failed}: {error}"))?;
+                rows::measure(bench, bytes).map_err(|error| format!("{failed}: {error}"))?;
             }
         }
     }
@@ -100,13 +113,13 @@ fn measure(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
         for state in states {
             let column = format!("{} × {}", thousands(shape.0.into()), sizes::show(shape.1));
             bench.begin("layers", column, Layout::Bloomline, state);
-            layers::measure(&mut bench, shape)?;
+            layers::measure(bench, shape)?;
         }
     }
     let (counts, capacity) = packed::sizes(options.scale);
     for &items in counts {
         bench.begin("items in the call", thousands(items), Layout::Bloomline, State::Untouched);
-        packed::measure(&mut bench, items, capacity)?;
+        packed::measure(bench, items, capacity)?;
     }
-    Ok(bench.done)
+    Ok(())
 }
