@@ -121,6 +121,13 @@ impl<'a> Arg<'a> {
         self.bytes().eq_ignore_ascii_case(word.as_bytes())
     }
 
+    /// True if the upper case of the argument in Unicode is this word: `ı` becomes `I`, `ſ` becomes
+    /// `S`. valkey-bloom compares names so.
+    pub fn is_in_upper_case(self, word: &str) -> bool {
+        let text = str::from_utf8(self.bytes());
+        text.is_ok_and(|text| text.chars().flat_map(char::to_uppercase).eq(word.chars()))
+    }
+
     /// The argument as a 64-bit integer; none if it is not one.
     pub fn integer(self) -> Option<i64> {
         number::integer(self.bytes())

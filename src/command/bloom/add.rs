@@ -10,7 +10,7 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::options::{Dialect, FilterOptions};
-use super::parse;
+use super::parse::{self, InsertArgs};
 use super::rotate::{ROTATED, Rotation, RotationOutcome};
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
@@ -65,7 +65,8 @@ impl Handler for Insert {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))?;
+        let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))
+            .or_else(|failure| without_options(call).ok_or(failure))?;
         insert.options.check_reach(call.source)?;
         if let Some(options) = insert.creation()
             && call.source.is_replicated_or_loaded()
@@ -78,6 +79,16 @@ impl Handler for Insert {
         let target = AddTarget { if_missing, lifetime: insert.options.lifetime };
         add(call, insert.items, target, Replication::Items)
     }
+}
+
+/// The items of a call whose options are refused here, if it adds to a filter that exists, where
+/// options mean nothing. The primary or the file that made the call has inserted them, so that they
+/// must not be missing here. None for other calls.
+#[cold]
+fn without_options<'a>(call: Call<'a>) -> Option<InsertArgs<'a>> {
+    let is_existing = || access::found::<AnyFilter>(&access::write(call)).is_some();
+    let is_addition = call.source.is_replicated_or_loaded() && is_existing();
+    is_addition.then(|| parse::items_alone(call.rest)).flatten()
 }
 
 /// The filter that a call adds to.

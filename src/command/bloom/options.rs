@@ -36,6 +36,10 @@ pub enum Dialect {
     /// Those that RedisBloom replicated or wrote to a file: as RedisBloom reads them. The filter
     /// gets RedisBloom's layout.
     RedisBloom,
+    /// Those of a BF.INSERT that valkey-bloom replicated or wrote to a file: option names are
+    /// compared as valkey-bloom does, which takes `ıtems` for ITEMS. The filter gets valkey-bloom's
+    /// layout.
+    ValkeyBloom,
 }
 
 impl Dialect {
@@ -48,7 +52,7 @@ impl Dialect {
     /// The dialect of a BF.INSERT, which may also be valkey-bloom's.
     pub fn of_insert(source: &Source, args: Args) -> Self {
         match Self::of(source) {
-            Self::RedisBloom if valkey::is_named_in(args) => Self::Bloomline,
+            Self::RedisBloom if valkey::is_only_reader_of(args) => Self::ValkeyBloom,
             dialect => dialect,
         }
     }
@@ -66,6 +70,7 @@ impl FilterOptions {
         let layout = match dialect {
             Dialect::Bloomline => LAYOUT.layout(),
             Dialect::RedisBloom => Layout::RedisBloom,
+            Dialect::ValkeyBloom => Layout::ValkeyBloom,
         };
         let lifetime = Lifetime::default();
         let valkey = ValkeyOptions::default();
@@ -104,7 +109,7 @@ impl FilterOptions {
 
     fn capacity(&self, given: i64, dialect: Dialect) -> Option<u64> {
         let max = match dialect {
-            Dialect::Bloomline => LayoutRow::of(self.layout).max_capacity,
+            Dialect::Bloomline | Dialect::ValkeyBloom => LayoutRow::of(self.layout).max_capacity,
             // RedisBloom before 8 had no such limit; the memory is the limit.
             Dialect::RedisBloom => u64::MAX,
         };

@@ -1,5 +1,7 @@
 //! Reads the arguments of BF.RESERVE and BF.INSERT.
 
+use std::ffi::CStr;
+
 use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions, Parser};
 use super::redisbloom_dialect::{self, Token};
@@ -31,7 +33,7 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
     parser.rate_and_capacity(rate, capacity)?;
     match dialect {
         Dialect::RedisBloom => redisbloom_dialect::reserve(key, args, &mut parser)?,
-        Dialect::Bloomline => {
+        Dialect::Bloomline | Dialect::ValkeyBloom => {
             let mut index = 0;
             while let Some(arg) = rest.get(index) {
                 let option = option::named(&OPTIONS, arg, CreateCommand::Reserve);
@@ -95,6 +97,15 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<InsertArgs<'_>, Failur
     if may_lack_items { parser.insert(args.skip(index)) } else { Err(Failure::Arity) }
 }
 
+/// The items of a call to a filter that exists, with options that are not read: all arguments
+/// behind the first ITEMS, as valkey-bloom compares it. None if there are no items.
+pub fn items_alone(args: Args<'_>) -> Option<InsertArgs<'_>> {
+    let index = args.iter().position(|arg| arg.is_in_upper_case("ITEMS"))?;
+    let items = args.skip(index + 1);
+    let options = FilterOptions::default_for(Dialect::ValkeyBloom);
+    (!items.is_empty()).then_some(InsertArgs { options, may_create: false, items })
+}
+
 impl Parser {
     fn insert(self, items: Args<'_>) -> Result<InsertArgs<'_>, Failure> {
         let (options, may_create) = self.finish()?;
@@ -109,6 +120,11 @@ fn token(arg: Arg, dialect: Dialect) -> Option<Token> {
         Dialect::Bloomline if arg.is("ITEMS") => Some(Token::Items),
         Dialect::Bloomline => {
             option::named(&OPTIONS, arg, CreateCommand::Insert).map(Token::Option)
+        }
+        Dialect::ValkeyBloom if arg.is_in_upper_case("ITEMS") => Some(Token::Items),
+        Dialect::ValkeyBloom => {
+            let is_named = |name: &CStr| arg.is_in_upper_case(&name.to_string_lossy());
+            OPTIONS.iter().find(|it| it.docs.token.is_some_and(is_named)).map(Token::Option)
         }
     }
 }

@@ -74,12 +74,24 @@ impl ValkeyOptions {
 
 /// True if there is an option before ITEMS that only valkey-bloom has.
 pub fn is_named_in(args: Args) -> bool {
-    let mut before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
+    has_own_option(args, Arg::is)
+}
+
+/// True if valkey-bloom reads the arguments of BF.INSERT, and RedisBloom does not: an option is one
+/// that only valkey-bloom has, or the name ITEMS has letters that only valkey-bloom takes for it.
+pub fn is_only_reader_of(args: Args) -> bool {
+    let items = args.iter().find(|arg| arg.is_in_upper_case("ITEMS"));
+    items.is_some_and(|arg| !arg.is("ITEMS")) || has_own_option(args, Arg::is_in_upper_case)
+}
+
+/// True if there is an option before ITEMS that only valkey-bloom has. `is` compares names.
+fn has_own_option<'a>(args: Args<'a>, is: fn(Arg<'a>, &str) -> bool) -> bool {
+    let mut before_items = args.iter().take_while(|&arg| !is(arg, "ITEMS"));
     let names = ["TIGHTENING", "VALIDATESCALETO"];
     let mut is_seed = false;
     before_items.any(|arg| {
-        let is_value = mem::replace(&mut is_seed, arg.is("SEED"));
-        is_value && seed(arg).is_some() || names.iter().any(|name| arg.is(name))
+        let is_value = mem::replace(&mut is_seed, is(arg, "SEED"));
+        is_value && seed(arg).is_some() || names.iter().any(|name| is(arg, name))
     })
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use bloomline_harness::{
     Client, Kind, Server, Setup, append_only_file, arguments, bulk, for_each_server,
-    report_missing, repository, until,
+    report_missing, repository, show, until,
 };
 use bloomline_reference::payload::{Field, Payload};
 use serde_json::Value as Json;
@@ -246,6 +246,44 @@ fn items_that_its_primary_refused_are_no_reason_to_worry() {
         assert_eq!(client.ask("BF.CARD full"), ":2");
         let log = server.log();
         assert!(!log.contains("compare DEBUG DIGEST-VALUE"), "{log}");
+    });
+}
+
+/// valkey-bloom compares names in the upper case of Unicode, and does not read the options of a
+/// call for a filter that exists further than it has to.
+#[test]
+fn no_option_keeps_items_from_a_filter_that_exists() {
+    let seed = "s".repeat(32);
+    let additions = [
+        "BF.INSERT k ıtems a",
+        "BF.INSERT k CAPACITY 7 ıtemſ b",
+        "BF.INSERT k tıghtenıng 0.3 ITEMS c",
+        &format!("BF.INSERT k ſEED {seed} ITEMS d"),
+        "BF.INSERT k valıdateſcaleto 100 nonſcalıng items e",
+        // What a later release may have.
+        "BF.INSERT k LATER 7 ITEMS f",
+        "BF.INSERT k LATER TIGHTENING 2 ıtems g",
+        "BF.INSERT k CAPACITY 1k EXPANSION 2 TIGHTENING 0.5 ITEMS h",
+    ]
+    .map(arguments);
+    let mut calls = vec![creation("k", 1000, 0.0001, 's', "EXPANSION 2")];
+    calls.extend(additions.clone());
+    // A missing key: the filter of the options.
+    calls.push(arguments(&format!(
+        "BF.INSERT new capacıty 50 ERROR 0.01 tıghtenıng 0.5 ſeed {seed} expanſıon 4 ıtemſ a b"
+    )));
+    after(&calls, |client, server| {
+        assert_eq!(client.ask("BF.CARD k"), format!(":{}", additions.len()));
+        for addition in &additions {
+            let item = addition.last().expect("an item");
+            assert_eq!(show(&client.run(&[b"BF.EXISTS", &b"k"[..], item])), ":1", "{addition:?}");
+        }
+        let log = server.log();
+        assert!(!log.contains("is refused here"), "{log}");
+        client.call("REPLICAOF NO ONE");
+        client.run(&creation("own", 50, 0.01, 's', "EXPANSION 4"));
+        client.call("BF.MADD own a b");
+        assert!(client.dump("new") == client.dump("own"));
     });
 }
 
