@@ -10,6 +10,7 @@ use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use bloomline_core::Error;
 use bloomline_core::error::Parameter;
+use bloomline_core::host::valkey::{MAX_LAYER_BYTES, ValkeyError};
 
 /// Why a call failed: the error reply.
 #[derive(Debug)]
@@ -105,6 +106,10 @@ pub fn creation(error: Error, limits: &Limits) -> Failure {
         Error::ErrorRateTooSmall(rate) => Failure::Formatted(format!(
             "ERR error rate is too small for this layout: a layer would need {rate:.1e}, \
              below 1e-15 or capacity / 2^64"
+        )),
+        Error::Valkey(ValkeyError::Capacity(capacity)) => Failure::Formatted(format!(
+            "ERR could not create filter: capacity {capacity} needs a layer of more than \
+             {MAX_LAYER_BYTES} bytes at this error rate: use a smaller capacity or a larger rate"
         )),
         Error::CuckooErrorRate(_) => Failure::Formatted(format!("ERR {error}")),
         Error::Refused(_) if limits.refusal().is_some() => failed("create filter", error, limits),

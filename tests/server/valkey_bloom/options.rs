@@ -55,6 +55,15 @@ fn refusals_are_valkey_blooms() {
                 "-ERR TIGHTENING and VALIDATESCALETO need LAYOUT VALKEY-BLOOM",
             ),
             ("BF.INSERT k NOCREATE LAYOUT valkey-bloom", "-ERR not found"),
+            (
+                "BF.RESERVE k 0.01 2305843009213693951 LAYOUT valkey-bloom",
+                "-ERR could not create filter: capacity 2305843009213693951 needs a layer of more \
+                 than 2305843009213693951 bytes at this error rate: use a smaller<any>",
+            ),
+            (
+                "BF.INSERT k ERROR 0.1 CAPACITY 9223372036854775807 TIGHTENING 0.5 ITEMS a",
+                "-ERR could not create filter: capacity 9223372036854775807 needs a layer<any>",
+            ),
             ("BF.RESERVE k 0.01 100 LAYOUT valkey-bloom WINDOW 60", "-ERR a windowed filter<any>"),
             ("CF.RESERVE k 100 LAYOUT valkey-bloom", "-Unknown argument<any>"),
         ] {
