@@ -51,6 +51,11 @@ impl NewItems {
         self.recorded.ones()
     }
 
+    /// The number of items that were not new.
+    pub fn others(&self) -> usize {
+        self.recorded() - self.len()
+    }
+
     /// True if at least 15/16 of the items were new and none was refused, so that the call is
     /// replicated verbatim.
     ///
@@ -58,8 +63,7 @@ impl NewItems {
     /// the new items takes time even if there is nothing to replicate to; a verbatim call takes
     /// none then. See docs/explanation/performance.md.
     pub fn are_nearly_all(&self) -> bool {
-        let recorded = self.recorded();
-        !self.has_refused && (recorded - self.len()) * 16 <= recorded
+        !self.has_refused && self.others() * 16 <= self.recorded()
     }
 
     /// The new items of the call, in order.

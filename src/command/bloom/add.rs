@@ -179,14 +179,30 @@ fn add(
     let mut key = access::write(call);
     let written = write_to(call, &mut key, target, items.len(), insert)?;
     let new = &written.outcome.items;
-    written.commit(call, key, |_| {
-        if replication == Replication::Verbatim && new.are_nearly_all() {
+    written.commit(call, key, |key| {
+        let is_verbatim = replication == Replication::Verbatim
+            && new.are_nearly_all()
+            && !may_be_refused_by_replicas(key, new.others());
+        if is_verbatim {
             call.context.replicate_verbatim();
         } else {
             new.replicate(call.context, call.key, items, list, &replicate::ADD);
         }
     });
     Ok(())
+}
+
+/// True if a replica with valkey-bloom may refuse the verbatim call. From its next release on, it
+/// refuses a BF.MADD as a whole if there is no room for all items, and may count those that are not
+/// new: `others` in number.
+///
+/// A filter that grows may be at the end of its growth, where the same holds. That it has no room
+/// for `others` is rare enough that nothing else needs to be known of it.
+fn may_be_refused_by_replicas(key: &Key, others: usize) -> bool {
+    others != 0
+        && access::found::<AnyFilter>(key).is_some_and(|filter| {
+            filter.layout() == Layout::ValkeyBloom && filter.room() < others as u64
+        })
 }
 
 /// Inserts the one item of a call, and replies. True if it was written.
