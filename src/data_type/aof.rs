@@ -1,12 +1,14 @@
 //! A filter as the calls that recreate it, for AOF rewrites.
 
-use std::ffi::{c_longlong, c_void};
+use std::ffi::{CStr, c_longlong, c_void};
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
 use super::handle::{DataType, borrowed};
-use crate::policy::replicate::LOAD;
 use crate::server::api::api;
+
+/// valkey-bloom's command that creates a filter of a payload.
+const LOAD: &CStr = c"BF.LOAD";
 
 /// Writes the calls that recreate the filter to an append-only file.
 pub unsafe extern "C" fn rewrite<F: DataType>(

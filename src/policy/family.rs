@@ -65,8 +65,8 @@ pub trait Family: Debug + Send + Sized + 'static {
         false
     }
 
-    /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there
-    /// is no such payload, or no memory for it.
+    /// The payload of the BF.LOAD that recreates the filter from a file, in place of LOADCHUNK.
+    /// None if there is no such payload, or no memory for it.
     fn payload(&self) -> Option<SparseBytes> {
         None
     }

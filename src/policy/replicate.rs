@@ -148,8 +148,12 @@ pub fn is_own<F: Family>(filter: &F) -> bool {
 }
 
 /// Replicates items by which a call has changed a filter in the layout of another module, in
-/// commands that servers with that module know; if that takes too much, as the content of the
-/// filter.
+/// commands that servers with that module know. In RedisBloom's layout, items that take too much
+/// are replicated as the content of the filter.
+///
+/// In valkey-bloom's layout they never are: a server with valkey-bloom executes BF.LOAD, but writes
+/// it to its append-only file as BF.INSERT that creates an empty filter and adds the payload as one
+/// item. After a restart from that file all items would be missing.
 pub fn plainly<'a, F: Family>(
     context: Context,
     key: Arg,
@@ -160,7 +164,8 @@ pub fn plainly<'a, F: Family>(
     /// Items per call, each of which becomes a string of the server.
     const MOST: usize = 10_000;
     let is_split_and_closed = || filter.is_closed() && items.clone().nth(MOST).is_some();
-    if is_content_shorter(filter, items.clone()) || is_split_and_closed() {
+    let may_be_content = filter.layout() != Layout::ValkeyBloom;
+    if may_be_content && (is_content_shorter(filter, items.clone()) || is_split_and_closed()) {
         return content(context, key, filter, expires_at);
     }
     if !by.is_several_known {
@@ -197,9 +202,6 @@ fn is_content_shorter<'a, F: Family>(
     })
 }
 
-/// valkey-bloom's command that creates a filter of a payload.
-pub const LOAD: &CStr = c"BF.LOAD";
-
 /// Replicates LOADCHUNK of the family: with iterator 1 the header of a filter, with others its
 /// bits.
 pub fn chunk<F: Family>(context: Context, key: Arg, iterator: u64, data: &[u8]) {
@@ -227,20 +229,14 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
 /// output buffer of a replica, beyond which it ends the link.
 const LARGE_CONTENT: usize = 64 << 20;
 
-/// Replicates a key as DEL, LOADCHUNK with header and bits or BF.LOAD, and PEXPIREAT.
+/// Replicates a key as DEL, LOADCHUNK with header and bits, and PEXPIREAT.
 fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
     deletion(context, key);
     let mut bytes = 0;
-    match filter.payload() {
-        Some(payload) => {
-            bytes = payload.len();
-            context.replicate_strings::<1>(LOAD, key, [&payload[..]]);
-        }
-        None => filter.each_loadchunk(|iterator, data| {
-            bytes += data.len();
-            chunk::<F>(context, key, iterator, data);
-        }),
-    }
+    filter.each_loadchunk(|iterator, data| {
+        bytes += data.len();
+        chunk::<F>(context, key, iterator, data);
+    });
     if bytes >= LARGE_CONTENT {
         log::large(format_args!(
             "filter '{}' is replicated by content, {bytes} bytes at once: \

@@ -95,6 +95,7 @@ pub fn hashes(bytes: u64, capacity: u64) -> u32 {
 }
 
 /// A layer: its numbers, and its bits in the order of the bytes.
+#[derive(Clone)]
 pub struct ModelLayer {
     pub capacity: u64,
     pub hashes: u32,
@@ -127,6 +128,7 @@ impl ModelLayer {
 }
 
 /// A filter.
+#[derive(Clone)]
 pub struct Model {
     /// 0 if it does not grow.
     pub expansion: u32,
@@ -192,6 +194,14 @@ impl Model {
         older.iter().map(|layer| layer.capacity).sum::<u64>() + self.newest_len
     }
 
+    /// True if `items` new items do not fit into the newest layer, and no layer can follow it.
+    pub fn lacks_room_for(&self, items: u64) -> bool {
+        let newest = self.layers.last().unwrap();
+        let rate = layer_rate(self.rate, self.tightening, self.layers.len() as u32);
+        let may_grow = self.expansion != 0 && rate > LEAST_RATE;
+        self.newest_len + items > newest.capacity && !may_grow
+    }
+
     /// What valkey-bloom counts as the size of the filter, in bytes.
     pub fn size(&self) -> u64 {
         let layers = self.layers.len() as u64;
@@ -225,6 +235,72 @@ impl Model {
             fields.push(Field::String(self.blob(layer)));
         }
         fields
+    }
+
+    /// The filter of the fields that [`Model::fields`] returns.
+    pub fn of_fields(fields: &[Field]) -> Self {
+        let unsigned = |field: &Field| match field {
+            Field::Unsigned(value) => *value,
+            other => panic!("{other:?}"),
+        };
+        let number = |field: &Field| match field {
+            Field::Number(value) => *value,
+            other => panic!("{other:?}"),
+        };
+        let blob = |field: &Field| match field {
+            Field::String(value) => value.clone(),
+            other => panic!("{other:?}"),
+        };
+        let (count, last) = (unsigned(&fields[0]), fields.len() - 3);
+        let layers = (0..count as usize).map(|index| {
+            let at = 5 + 2 * index;
+            let bits = if at == last { at + 2 } else { at + 1 };
+            (unsigned(&fields[at]), blob(&fields[bits]))
+        });
+        let layers: Vec<_> = layers.collect();
+        let head = (unsigned(&fields[1]) as u32, number(&fields[2]), number(&fields[3]));
+        Self::of_layers(head, unsigned(&fields[4]) == 1, &layers, unsigned(&fields[last + 1]))
+    }
+
+    /// The filter of a payload that [`Model::load_payload`] returns.
+    pub fn of_load_payload(bytes: &[u8]) -> Self {
+        let mut rest = &bytes[1..];
+        let mut take = |count: usize| {
+            let (first, others) = rest.split_at(count);
+            rest = others;
+            first
+        };
+        let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().unwrap());
+        let integer = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
+        let expansion = u32::from_le_bytes(take(4).try_into().unwrap());
+        let head = (expansion, number(take(8)), number(take(8)));
+        let is_random = take(1) == [1];
+        let (mut layers, mut newest_len) = (Vec::new(), 0);
+        for _ in 0..integer(take(8)) {
+            let length = integer(take(8));
+            let blob = take(length as usize).to_vec();
+            newest_len = integer(take(8));
+            layers.push((integer(take(8)), blob));
+        }
+        assert!(rest.is_empty());
+        Self::of_layers(head, is_random, &layers, newest_len)
+    }
+
+    /// The filter of the capacity and the saved bytes of each layer.
+    fn of_layers(
+        (expansion, rate, tightening): (u32, f64, f64),
+        is_random: bool,
+        layers: &[(u64, Vec<u8>)],
+        newest_len: u64,
+    ) -> Self {
+        let seed = layers[0].1[13..45].try_into().unwrap();
+        let layer = |(capacity, blob): &(u64, Vec<u8>)| ModelLayer {
+            capacity: *capacity,
+            hashes: u32::from_le_bytes(blob[9..13].try_into().unwrap()),
+            bits: BitVec::from_slice(&blob[45..]),
+        };
+        let layers = layers.iter().map(layer).collect();
+        Self { expansion, rate, tightening, is_random, seed, layers, newest_len }
     }
 
     /// The payload of BF.LOAD.

@@ -2,6 +2,8 @@
 //! what its replicas get.
 
 mod differences;
+mod follower;
+mod followers;
 mod options;
 mod page;
 pub mod primary;
