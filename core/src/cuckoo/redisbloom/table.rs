@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use memchr::{memchr, memchr_iter};
+
 use super::fingerprint::{Fingerprint, alternative};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
@@ -259,18 +261,15 @@ impl Slots for Table {
                 .map(|hash| self.equal_slots(self.offset(hash), fingerprint.value));
             return first | second != 0;
         }
-        fingerprint.hashes.iter().any(|hash| self.bucket(*hash).contains(&fingerprint.value))
+        let is_in = |hash: &u64| memchr(fingerprint.value, self.bucket(*hash)).is_some();
+        fingerprint.hashes.iter().any(is_in)
     }
 
     /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
     /// the same.
     fn count(&self, fingerprint: &Fingerprint) -> u64 {
-        let is_it = |slot: &&u8| **slot == fingerprint.value;
-        fingerprint
-            .hashes
-            .iter()
-            .map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64)
-            .sum()
+        let of_bucket = |hash: &u64| memchr_iter(fingerprint.value, self.bucket(*hash)).count();
+        fingerprint.hashes.iter().map(|hash| of_bucket(hash) as u64).sum()
     }
 }
 
@@ -285,11 +284,6 @@ fn count_occupied(word: u64) -> u64 {
 /// Replaces the first slot of a bucket that holds `from`. False if there is none.
 #[inline(always)]
 fn replace(bucket: &mut [u8], from: u8, to: u8) -> bool {
-    match bucket.iter_mut().find(|slot| **slot == from) {
-        Some(slot) => {
-            *slot = to;
-            true
-        }
-        None => false,
-    }
+    let first = memchr(from, bucket).and_then(|at| bucket.get_mut(at));
+    first.map(|slot| *slot = to).is_some()
 }
