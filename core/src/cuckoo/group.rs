@@ -119,9 +119,9 @@ pub(super) fn remove<F: Tables>(
     mut items: impl Iterator<Item: AsRef<[u8]>>,
     mut answer: impl FnMut(bool),
 ) {
-    let mut hashes = Hashes::<F>::new();
+    let (mut hashes, mut kept) = (Hashes::<F>::new(), F::Kept::default());
     while fill(filter, &mut hashes, &mut items) {
         prefetch_newest(filter, &hashes);
-        hashes.iter().for_each(|hash| answer(filter.remove_hash(hash)));
+        hashes.iter().for_each(|hash| answer(filter.remove_hash(hash, &mut kept)));
     }
 }

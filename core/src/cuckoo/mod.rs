@@ -214,7 +214,7 @@ impl AnyCuckoo {
     /// Deleting an item that was not inserted may delete another one with the same prefix, or with
     /// the same fingerprint and bucket.
     pub fn remove(&mut self, item: &[u8]) -> bool {
-        any!(self, filter => filter.remove_hash(&filter.hash(item)))
+        any!(self, filter => filter.remove_hash(&filter.hash(item), &mut Default::default()))
     }
 
     /// Deletes each item in turn, and answers as [`AnyCuckoo::remove`] does.

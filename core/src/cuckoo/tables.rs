@@ -106,6 +106,9 @@ pub(super) trait Tables: Sized {
     /// One table.
     type Table: Slots;
 
+    /// What a call that deletes items keeps from one deletion for the next.
+    type Kept: Default;
+
     /// The layout.
     const LAYOUT: Layout;
 
@@ -138,8 +141,9 @@ pub(super) trait Tables: Sized {
         permit: Permit,
     ) -> Result<(), Error>;
 
-    /// Deletes an item. False if it is not found.
-    fn remove_hash(&mut self, hash: &HashOf<Self>) -> bool;
+    /// Deletes an item. False if it is not found. `kept` is that of one call, which changes the
+    /// filter in no other way.
+    fn remove_hash(&mut self, hash: &HashOf<Self>, kept: &mut Self::Kept) -> bool;
 
     /// True if any table contains the hash.
     #[inline(always)]

@@ -7,7 +7,8 @@ thread_local! {
     static STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts steps: slots that a search visited, or tables that were tested for an entry.
+/// Counts steps: slots that a search visited, tables that were tested for an entry, or blocks of
+/// slots that a compaction read.
 #[inline(always)]
 pub(super) fn count(steps: u64) {
     if cfg!(debug_assertions) {

@@ -276,6 +276,46 @@ fn a_header_without_items_does_not_compact_for_each_deletion() {
     assert!(compactions <= 1 && forged.len() > 8_000, "{compactions} compactions");
 }
 
+/// A call that deletes all items of a large newest table compacts some forty times. It reads the
+/// table once, and then only blocks of 64 slots that have items.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn deletions_read_a_large_table_once_per_call() {
+    const ITEMS: u64 = 2_000;
+    let mut filter = created(128, options(1, 1, 32_768));
+    for number in 0..ITEMS {
+        filter.insert(&item(number), &mut granted).unwrap();
+    }
+    assert_eq!(filter.table_count(), 2);
+    let blocks = filter.capacity() / 64;
+    // Every page was touched.
+    let mut dense = filter.try_clone(&mut granted).unwrap();
+    overwrite(&mut dense, || 1);
+    load_from(&mut dense, &filter);
+    for mut filter in [filter, dense] {
+        let mut single = filter.try_clone(&mut granted).unwrap();
+        let items: Vec<_> = (0..ITEMS).map(item).collect();
+        work::take();
+        let (mut steps, mut compactions) = (0, 0);
+        // The first call leaves half of the items.
+        for call in items.chunks(ITEMS as usize / 2) {
+            let mut answers = Vec::new();
+            let call = &mut call.iter().map(AsRef::as_ref);
+            filter.remove_each(&mut call.clone(), &mut |is_removed| answers.push(is_removed));
+            steps += work::take();
+            for (item, answer) in call.zip(answers) {
+                assert_eq!(single.remove(item), answer);
+                compactions += u64::from(single.deletes() == 0);
+            }
+            work::take();
+            assert!(single == filter, "one by one, and in a call");
+        }
+        assert!(filter.is_empty() && compactions > 30, "{compactions} compactions");
+        // Each tenth of the items that is deleted is followed by a visit of the others.
+        assert!(steps <= 2 * blocks + 30 * ITEMS, "{steps} steps, {blocks} blocks");
+    }
+}
+
 /// From 128 tables on, the first refusal of a call ends it: to test that number of tables for an
 /// empty slot takes as long as a search.
 #[test]

@@ -271,6 +271,7 @@ impl BloomlineCuckoo {
 
 impl Tables for BloomlineCuckoo {
     type Table = Table;
+    type Kept = ();
 
     const LAYOUT: Layout = Layout::Bloomline;
     const FILTER_BYTES: u64 = 72;
@@ -310,7 +311,7 @@ impl Tables for BloomlineCuckoo {
 
     /// Deletes one copy of an item, from the newest table that has its prefix.
     #[inline(always)]
-    fn remove_hash(&mut self, hash: &u64) -> bool {
+    fn remove_hash(&mut self, hash: &u64, (): &mut ()) -> bool {
         let is_found = self.tables.iter_mut().rev().any(|table| table.remove(*hash));
         self.deletes = self.deletes.saturating_add(is_found.into());
         is_found

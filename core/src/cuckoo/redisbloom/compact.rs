@@ -1,8 +1,9 @@
 //! Moving fingerprints from newer tables to older ones, so that the newest can be freed.
 
 use super::RedisBloomCuckoo;
+use super::blocks::Blocks;
 use super::table::Table;
-use crate::cuckoo::tables::Tables;
+use crate::cuckoo::tables::{Slots, Tables};
 use crate::cuckoo::{Compaction, work};
 use crate::error::Error;
 
@@ -24,23 +25,39 @@ const MORE_TESTS: u64 = 1 << 24;
 /// header may claim that there are few, and each deletion would be followed by a compaction.
 const COUNTED_FROM: u64 = 64;
 
+/// What a call that deletes items keeps from one compaction for the next. No item is inserted in
+/// between.
+#[derive(Debug, Default)]
+pub(in crate::cuckoo) struct Kept {
+    /// True if the filter counts at least as many items as there are: deletions keep that.
+    is_counted: bool,
+    /// Those of the newest table, which gets no fingerprints in the meantime.
+    newest: Option<Blocks>,
+}
+
 impl RedisBloomCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty.
     ///
     /// Cost: one step per slot of all tables but the first, and one per occupied slot and older
-    /// table with room, at most 64 per slot and 2^24. No memory is needed.
+    /// table with room, at most 64 per slot and 2^24. A bit per 64 slots of a table is allocated
+    /// if there is memory for that; pages that were never touched are not read then.
     ///
     /// # Errors
     ///
     /// None.
     pub fn compact(&mut self) -> Result<Compaction, Error> {
-        Ok(self.compact_tables(Rest::Continue))
+        Ok(self.compact_tables(Rest::Continue, &mut Kept::default()))
     }
 
     /// The same, but stops at the first table that cannot be emptied.
+    ///
+    /// Cost: the first compaction of a call reads all tables. For the others it is some steps per
+    /// deletion and older table, since each follows deletions of a tenth of the items, and one per
+    /// page of the newest table.
     #[cold]
-    pub(super) fn compact_after_deletion(&mut self) {
-        if self.slots() / self.deletes.max(1) >= COUNTED_FROM {
+    pub(super) fn compact_after_deletion(&mut self, kept: &mut Kept) {
+        if !kept.is_counted && self.slots() / self.deletes.max(1) >= COUNTED_FROM {
+            kept.is_counted = true;
             let occupied = self.tables.iter().map(Table::count_occupied).sum();
             if self.items < occupied {
                 // Only a forged filter counts less.
@@ -50,26 +67,31 @@ impl RedisBloomCuckoo {
                 }
             }
         }
-        self.compact_tables(Rest::Stop);
+        self.compact_tables(Rest::Stop, kept);
     }
 
     /// Compacts; `rest` decides about a table that cannot be emptied.
-    fn compact_tables(&mut self, rest: Rest) -> Compaction {
+    fn compact_tables(&mut self, rest: Rest, kept: &mut Kept) -> Compaction {
         let (before, numbers) = (self.size_bytes(), self.numbers());
         let mut tests = self.slots().saturating_mul(TESTS_PER_SLOT).saturating_add(MORE_TESTS);
         let (mut full, mut is_moved) = (0, false);
         let mut tables = std::mem::take(&mut self.tables).into_vec();
         for index in (1..tables.len()).rev() {
+            let is_newest = tables.len() == index + 1;
             let (older, newer) = tables.split_at_mut(index);
             full += older.iter().skip(full).take_while(|table| table.is_full()).count();
             let older = older.get_mut(full..).unwrap_or_default();
-            let emptied = newer.first_mut().map(|table| table.move_to(older, &mut tests));
-            let is_emptied = emptied.is_some_and(|emptied| emptied.is_empty);
-            is_moved |= emptied.is_some_and(|emptied| emptied.is_changed);
-            if is_emptied && tables.len() == index + 1 {
-                tables.pop();
+            let Some(table) = newer.first_mut() else { continue };
+            let known = kept.newest.take_if(|_| is_newest);
+            let mut blocks = known.unwrap_or_else(|| Blocks::of(table.words()));
+            let emptied = table.move_to(older, &mut blocks, &mut tests);
+            is_moved |= emptied.is_changed;
+            match (is_newest, emptied.is_empty) {
+                (true, true) => _ = tables.pop(),
+                (true, false) => kept.newest = Some(blocks),
+                (false, _) => {}
             }
-            if !is_emptied && rest == Rest::Stop {
+            if !emptied.is_empty && rest == Rest::Stop {
                 break;
             }
         }
@@ -96,9 +118,9 @@ struct Emptied {
 impl Table {
     /// Moves the fingerprints to older tables, oldest first. `tests` are those of tables that may
     /// still be made.
-    fn move_to(&mut self, older: &mut [Self], tests: &mut u64) -> Emptied {
+    fn move_to(&mut self, older: &mut [Self], blocks: &mut Blocks, tests: &mut u64) -> Emptied {
         let (mut left, mut is_changed) = (0u64, false);
-        self.each_fingerprint(|fingerprint, slot| {
+        self.each_fingerprint(blocks, |fingerprint, slot| {
             let mut tested = 0;
             let mut move_in = |fingerprint| {
                 older.iter_mut().take(*tests as usize).any(|table| {

@@ -10,9 +10,10 @@
 //! | [`numbers`] | which filters are valid |
 //! | `fingerprint` | the fingerprint and the buckets of an item |
 //! | `table` | one table |
-//! | `compact` | moving fingerprints to older tables |
+//! | `compact`, `blocks` | moving fingerprints to older tables; which blocks of slots have any |
 //! | [`header`] | the filter as bytes |
 
+mod blocks;
 mod compact;
 mod fields;
 mod fingerprint;
@@ -22,6 +23,7 @@ mod table;
 
 use std::fmt;
 
+use self::compact::Kept;
 use self::fingerprint::Fingerprint;
 use self::numbers::Plan;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
@@ -257,6 +259,7 @@ impl RedisBloomCuckoo {
 
 impl Tables for RedisBloomCuckoo {
     type Table = Table;
+    type Kept = Kept;
 
     const LAYOUT: Layout = Layout::RedisBloom;
     const FILTER_BYTES: u64 = 40;
@@ -305,7 +308,7 @@ impl Tables for RedisBloomCuckoo {
     /// If there are several tables, and more deletions since the last compaction than a tenth of
     /// the items, the filter is compacted until a table cannot be emptied.
     #[inline(always)]
-    fn remove_hash(&mut self, fingerprint: &Fingerprint) -> bool {
+    fn remove_hash(&mut self, fingerprint: &Fingerprint, kept: &mut Kept) -> bool {
         let is_found = self
             .tables
             .iter_mut()
@@ -316,7 +319,7 @@ impl Tables for RedisBloomCuckoo {
             self.items = self.items.saturating_sub(1);
             self.deletes = self.deletes.saturating_add(1);
             if self.tables.len() > 1 && self.has_many_deletes() {
-                self.compact_after_deletion();
+                self.compact_after_deletion(kept);
             }
         }
         is_found

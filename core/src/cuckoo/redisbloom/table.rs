@@ -4,10 +4,12 @@ use std::ops::ControlFlow;
 
 use memchr::{memchr, memchr_iter};
 
+use super::blocks::{BLOCK, Blocks};
 use super::fingerprint::{Fingerprint, alternative};
 use crate::cuckoo::tables::Slots;
+use crate::cuckoo::work;
 use crate::error::Error;
-use crate::memory::pages::LARGE;
+use crate::memory::pages::{PAGE, is_zero};
 use crate::memory::words::Words;
 use crate::simd::prefetch;
 
@@ -96,26 +98,51 @@ impl Table {
         occupied
     }
 
-    /// Calls `see` with each fingerprint and its slot, in order. In a table whose buckets share
-    /// bytes, `see` gets a copy that it cannot move, if there is any.
-    pub(super) fn each_fingerprint(&mut self, mut see: impl FnMut(Option<&Fingerprint>, &mut u8)) {
-        let len = self.len() as usize;
-        if self.is_cut() {
-            if !self.words.is_zero(0..len) {
+    /// Calls `see` with each fingerprint and its slot, in order. `blocks` are those of this table,
+    /// from which nothing but fingerprints was removed since. In a table whose buckets share bytes,
+    /// `see` gets a copy that it cannot move, if there is any.
+    pub(super) fn each_fingerprint(
+        &mut self,
+        blocks: &mut Blocks,
+        mut see: impl FnMut(Option<&Fingerprint>, &mut u8),
+    ) {
+        let (is_cut, bucket_size) = (self.is_cut(), usize::from(self.bucket_size));
+        self.each_block(blocks, |start, slots| {
+            if is_cut && !is_zero(slots) {
                 see(None, &mut 1);
+                return ControlFlow::Break(());
             }
-            return;
-        }
-        let bucket_size = usize::from(self.bucket_size);
-        for start in (0..len).step_by(LARGE) {
-            let end = len.min(start + LARGE);
-            if self.words.is_zero(start..end) {
-                continue;
-            }
-            let slots = self.words.as_mut_bytes().get_mut(start..end).unwrap_or_default();
             for (at, slot) in (start..).zip(slots).filter(|(_, slot)| **slot != 0) {
                 see(Some(&Fingerprint::at(*slot, (at / bucket_size) as u64)), slot);
             }
+            ControlFlow::Continue(())
+        });
+    }
+
+    /// Calls `visit` with the slots of each block that may have fingerprints, and the number of the
+    /// first slot, until it breaks. Blocks without fingerprints are not visited again.
+    fn each_block(
+        &mut self,
+        blocks: &mut Blocks,
+        mut visit: impl FnMut(usize, &mut [u8]) -> ControlFlow<()>,
+    ) {
+        for (page, slots) in self.as_mut_bytes().chunks_mut(PAGE).enumerate() {
+            let occupied = blocks.of_page(page, slots.len());
+            if occupied == 0 {
+                continue;
+            }
+            work::count(occupied.count_ones().into());
+            let mut left = occupied;
+            for (at, slots) in slots.chunks_mut(BLOCK).enumerate() {
+                if occupied >> at & 1 == 0 {
+                    continue;
+                }
+                if visit(page * PAGE + at * BLOCK, slots).is_break() {
+                    return;
+                }
+                left &= !(u64::from(is_zero(slots)) << at);
+            }
+            blocks.set_page(page, left);
         }
     }
 
