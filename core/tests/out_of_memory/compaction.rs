@@ -65,23 +65,58 @@ fn compaction_without_memory_gives_the_same_filter() {
     }
 }
 
+/// An insertion into a table that is being doubled moves entries with it: the item is stored and
+/// all are moved, or nothing has changed. Of an item with three copies in the new table, the one
+/// that is moved there goes to the list.
+#[test]
+fn doubling_moves_entries_to_a_list_or_changes_nothing() {
+    let mut filter = cuckoo(3_000, 0.01).expect("memory");
+    let (mut items, mut again, mut failures) = (0, 0, 0);
+    let mut retry = |filter: &mut Filter, number| {
+        let item = item(number);
+        failures += retried(filter, Filter::dump, |filter| insert(filter, &item)).1;
+    };
+    // The byte that shows a doubling.
+    let is_doubled = |filter: &Filter| filter.dump().header[13] == 1;
+    while !is_doubled(&filter) {
+        retry(&mut filter, items);
+        items += 1;
+    }
+    // The last items are in the table that is being doubled.
+    while is_doubled(&filter) {
+        again += 1;
+        (0..3).for_each(|_| retry(&mut filter, items - again));
+    }
+    filter.check();
+    let Filter::Cuckoo(filter) = filter else { unreachable!() };
+    let copies = |number| if number < items - again { 1 } else { 4 };
+    assert!((0..items).all(|number| filter.count(&item(number)) >= copies(number)));
+    // Two further tables, each with a longer list of tables; and a list, as it grows.
+    assert!(again > 50 && failures >= 6, "{again} items, {failures} failures");
+}
+
 /// Compaction of a cuckoo filter allocates all memory before it changes anything: it does all or
-/// nothing.
+/// nothing, also where copies move between lists, or doublings and halvings add to them.
 #[test]
 fn compaction_of_a_cuckoo_filter_does_all_or_nothing() {
     for (capacity, error_rate) in [(1, 0.25), (20, 0.01), (300, 1e-4)] {
-        for deleted in [0, 1_000, 1_400] {
+        for (copies, deleted) in
+            [(0, 0), (0, 1_000), (0, 1_400), (1, 1_000), (2, 1_000), (2, 1_450), (4, 0), (4, 1_450)]
+        {
             let mut filter = cuckoo(capacity, error_rate).expect("memory");
             fill(&mut filter, 0..1_500);
             fill(&mut filter, 0..500);
-            let gone: Vec<Vec<u8>> = (0..deleted).map(item).collect();
+            (0..copies).for_each(|_| fill(&mut filter, 0..1_500));
+            let gone: Vec<Vec<u8>> = (0..=copies).flat_map(|_| 0..deleted).map(item).collect();
             assert!(filter.remove(&gone).iter().all(|is_removed| *is_removed));
             let (mut compacted, mut copy) = (filter.copy(), filter.copy());
             let expected = compacted.compact().expect("memory");
             let (compaction, failures) = retried(&mut copy, Filter::dump, Filter::compact);
             copy.check();
             assert!(compaction == expected && copy.dump() == compacted.dump());
-            assert!(deleted == 0 || compaction.1 > 0 && failures > 0);
+            // The halved tables, and the memory of each list.
+            assert!(failures >= u64::from(filter.parts()), "{failures}: {filter:?}");
+            assert!(deleted == 0 || compaction.1 > 0);
         }
     }
 }

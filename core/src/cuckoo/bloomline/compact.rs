@@ -28,6 +28,10 @@ const SWEEPS: u64 = 64;
 const VISITS_PER_SLOT: u64 = 8;
 const MORE_VISITS: u64 = 1 << 16;
 
+/// New entries for which the list of each table has memory before anything changes, besides those
+/// of newer lists. Different items need none, and items of more than four copies are listed before.
+const LISTED: u64 = 511;
+
 /// Sizes that are tried for a halved table, the smallest first. One that is rejected costs as much
 /// as one that is taken.
 const HALVINGS_TRIED: usize = 4;
@@ -39,13 +43,34 @@ impl BloomlineCuckoo {
     /// No rate for life changes: a halved table has as many prefixes as before.
     ///
     /// Cost: one step per slot, and one per entry and older table. A halved table is built beside
-    /// the old one, in memory that is allocated before anything is changed.
+    /// the old one, in memory that is allocated before anything is changed, as is that of lists:
+    /// for all entries of newer lists, and for 511 others per table. Only items of three or four
+    /// copies each can need more. The process ends if there is no memory for a further segment of
+    /// such a list, of 16 KiB.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn compact(&mut self) -> Result<Compaction, Error> {
-        let mut halves = self.halves()?;
+        let halves = self.halves()?;
+        let reserved = self.reserve_lists();
+        let compacted = reserved.map(|()| self.compact_in(halves));
+        self.tables.iter_mut().for_each(|table| table.list.drop_spares());
+        compacted
+    }
+
+    /// Makes room in each list for the entries that it may get.
+    fn reserve_lists(&mut self) -> Result<(), Error> {
+        let mut newer = 0u64;
+        for table in self.tables.iter_mut().rev() {
+            table.list.add_spares(newer + LISTED)?;
+            newer += table.list.len();
+        }
+        Ok(())
+    }
+
+    /// Compacts, with memory for halved tables.
+    fn compact_in(&mut self, mut halves: Vec<Option<Words>>) -> Compaction {
         let before = self.size_bytes();
         let slots = self.tables.iter().map(|table| table.shape.slots());
         let slots = slots.fold(0, u64::saturating_add);
@@ -57,7 +82,7 @@ impl BloomlineCuckoo {
             is_changed |= self.move_to_older(&mut halves, &mut visits);
             is_changed |= self.halve(halves);
         }
-        Ok(Compaction { is_changed, freed: before.saturating_sub(self.size_bytes()) })
+        Compaction { is_changed, freed: before.saturating_sub(self.size_bytes()) }
     }
 
     /// For each table that may be halved, memory of half of its size.

@@ -1,5 +1,7 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
+use std::ops::Range;
+
 use super::BloomlineCuckoo;
 use super::candidates::prefix_of;
 use super::insert::{Purpose, StoreResult};
@@ -30,14 +32,18 @@ impl BloomlineCuckoo {
         let mut drained = DRAINED_SLOTS;
         // A new table has room, and a list has memory after it has grown.
         loop {
+            if self.drained.is_some() {
+                self.reserve_for_drain(hash, drained)?;
+            }
             let (mut stored, mut index) = self.store(hash);
             if stored == StoreResult::NoRoom && self.drained.is_some() {
-                (stored, index) = self.store_above_limit(hash);
                 drained = HURRIED_SLOTS;
+                self.reserve_for_drain(hash, drained)?;
+                (stored, index) = self.store_above_limit(hash);
             }
             match stored {
                 StoreResult::Stored => break,
-                StoreResult::NoRoom => self.grow(permit)?,
+                StoreResult::NoRoom => self.grow(hash, permit)?,
                 StoreResult::NoListMemory => self.grow_list(index, hash, permit)?,
                 StoreResult::ListFull => return Err(Error::Full(self.capacity())),
             }
@@ -97,11 +103,18 @@ impl BloomlineCuckoo {
     /// Adds a table: a doubled one that takes over the list of the newest and from now on its
     /// entries, or a further one. No doubling is under way.
     #[cold]
-    fn grow(&mut self, permit: Permit) -> Result<(), Error> {
+    fn grow(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
         let table = self.next_table(permit)?;
         let end = table.end();
         let newest = self.tables.len();
-        try_insert(&mut self.tables, newest, table)?;
+        let source =
+            self.tables.last_mut().filter(|source| source.shape.doubled() == Some(table.shape));
+        let reserved = source.map_or(Ok(()), |source| source.reserve_in_own(hash));
+        let grown = reserved.and_then(|()| try_insert(&mut self.tables, newest, table));
+        if let Err(error) = grown {
+            self.tables.iter_mut().for_each(|table| table.list.free_if_empty());
+            return Err(error);
+        }
         self.end = end;
         if let [.., source, target] = &mut *self.tables
             && source.shape.doubled() == Some(target.shape)
@@ -137,6 +150,16 @@ impl BloomlineCuckoo {
         self.error_rate - rates
     }
 
+    /// Makes room in the list of the doubled table for all that an insertion may add to it: the
+    /// entries of `slots` slots and the item. Nothing else in a doubling needs memory, so that it
+    /// happens whole or not at all.
+    #[inline(always)]
+    fn reserve_for_drain(&mut self, hash: u64, slots: u64) -> Result<(), Error> {
+        let Some(from) = self.drained else { return Ok(()) };
+        let [.., source, target] = &mut *self.tables else { return Ok(()) };
+        source.reserve_in(&mut target.list, from..from.saturating_add(slots), hash)
+    }
+
     /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
     /// after its last slot. An entry that finds no room is tried again by the next call.
     fn drain(&mut self, slots: u64) {
@@ -149,6 +172,8 @@ impl BloomlineCuckoo {
             self.drained = Some(at);
         } else {
             self.drop_source();
+            // What was reserved for the doubling.
+            self.tables.iter_mut().for_each(|table| table.list.free_if_empty());
         }
     }
 
@@ -163,6 +188,49 @@ impl BloomlineCuckoo {
 }
 
 impl Table {
+    /// Makes room in a list, of this table or one with as many prefixes, for the entries in some
+    /// slots of this one and for a further one of a hash. Most lists are empty, and have room for
+    /// all of them from the first time on.
+    #[inline(always)]
+    fn reserve_in(&self, list: &mut List, slots: Range<u64>, hash: u64) -> Result<(), Error> {
+        let slots = slots.start..slots.end.min(self.shape.slots());
+        let most = slots.end.saturating_sub(slots.start) as usize + 1;
+        if list.has_room_anywhere(most) {
+            return Ok(());
+        }
+        self.reserve_each(list, slots, hash, most)
+    }
+
+    /// Makes room in the list of this table for the first insertion after it begins to be doubled.
+    fn reserve_in_own(&mut self, hash: u64) -> Result<(), Error> {
+        let mut list = std::mem::take(&mut self.list);
+        let reserved = self.reserve_in(&mut list, 0..DRAINED_SLOTS, hash);
+        self.list = list;
+        reserved
+    }
+
+    /// [`Table::reserve_in`] for a list that may need memory: each of the segments gets room for
+    /// `most` entries.
+    #[cold]
+    fn reserve_each(
+        &self,
+        list: &mut List,
+        mut slots: Range<u64>,
+        hash: u64,
+        most: usize,
+    ) -> Result<(), Error> {
+        list.reserve(prefix_of(hash, &self.shape), most)?;
+        loop {
+            let group = self.next_group(&mut slots);
+            if group.is_empty() {
+                return Ok(());
+            }
+            for prefix in group.into_iter().filter_map(|(_, prefix)| prefix) {
+                list.reserve(prefix, most)?;
+            }
+        }
+    }
+
     /// Moves the entries of some slots of another table with as many prefixes into this one.
     /// Returns the slot at which it stopped.
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {

@@ -18,6 +18,9 @@ pub(super) const ENTRY_BYTES: u64 = 16;
 /// The most entries of a segment.
 const SEGMENT: usize = 1_024;
 
+/// [`Segment::first`] of a spare segment: more than any prefix, so that it is behind all others.
+const SPARE: u64 = u64::MAX;
+
 /// Copies of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -66,6 +69,11 @@ impl Segment {
         self.entries.try_reserve_exact(further).map_err(|_| Error::OutOfMemory(bytes))
     }
 
+    /// True if the segment was allocated by [`List::add_spares`], and has no entries yet.
+    fn is_spare(&self) -> bool {
+        self.first == SPARE && self.entries.is_empty()
+    }
+
     /// The entries that fit without more memory.
     fn room(&self) -> usize {
         self.entries.capacity().min(SEGMENT).saturating_sub(self.entries.len())
@@ -76,6 +84,7 @@ impl Segment {
     fn append(&mut self, next: &mut Self) -> bool {
         let further = next.entries.len();
         let is_small = self.entries.len() + further <= SEGMENT / 2 && further <= self.room();
+        let is_small = is_small && !next.is_spare();
         if is_small {
             self.entries.append(&mut next.entries);
         }
@@ -151,7 +160,7 @@ impl List {
                 change(entry);
                 entry.copies != 0
             });
-            !segment.entries.is_empty()
+            !segment.entries.is_empty() || segment.is_spare()
         });
         segments.dedup_by(|segment, before| before.append(segment));
         self.segments = segments.into_boxed_slice();
@@ -224,9 +233,10 @@ impl List {
 
     /// Adds a prefix that is not in the list, with this number of copies.
     ///
-    /// The process ends if the allocator has no memory for a further segment, as it does where the
-    /// server itself needs so little: what an insertion needs, [`List::grow`] allocates before. An
-    /// entry that found memory on one server only would make replicas differ.
+    /// The process ends if the allocator has no memory for a further segment. What an insertion
+    /// and a doubling need, [`List::grow`] and [`List::reserve`] allocate before, and what most
+    /// compactions do, [`List::add_spares`]. An entry that found memory on one server only would
+    /// make replicas differ.
     pub(super) fn insert(&mut self, prefix: u64, copies: u64) {
         if !self.has_memory_for(prefix) && self.grow(prefix).is_err() {
             handle_alloc_error(Layout::new::<[Entry; SEGMENT]>());
@@ -235,6 +245,9 @@ impl List {
         if let Some(segment) = self.segments.get_mut(segment)
             && let Err(at) = position(segment, prefix)
         {
+            if segment.is_spare() {
+                segment.first = prefix;
+            }
             segment.entries.insert(at, Entry { prefix, copies });
             self.len += 1;
             self.copies += copies;
@@ -314,23 +327,100 @@ impl List {
     /// [`Error::OutOfMemory`].
     pub(super) fn grow(&mut self, prefix: u64) -> Result<(), Error> {
         let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
-        let is_last = index + 1 >= self.segments.len();
         match self.segments.get_mut(index) {
             Some(segment) if segment.entries.len() < SEGMENT => segment.reserve(growth),
-            Some(segment) => {
-                // Entries often come in ascending order: then full segments stay full.
-                let is_behind = is_last && position(segment, prefix) == Err(SEGMENT);
-                let kept = if is_behind { SEGMENT } else { SEGMENT / 2 };
-                let first = segment.entries.get(kept).map_or(prefix, |entry| entry.prefix);
-                let further = Segment::with_capacity(first, growth)?;
-                try_insert(&mut self.segments, index + 1, further)?;
-                if let Some([segment, further, ..]) = self.segments.get_mut(index..) {
-                    further.entries.extend(segment.entries.drain(kept..));
-                }
-                Ok(())
-            }
-            None => try_insert(&mut self.segments, 0, Segment::with_capacity(prefix, growth)?),
+            Some(_) => self.split(index, prefix),
+            None => self.open(0, prefix, growth),
         }
+    }
+
+    /// Makes room for `count` entries, at most half a segment, in the segment of the prefix. They
+    /// may have any prefixes of that segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]. The entries are unchanged then.
+    pub(super) fn reserve(&mut self, prefix: u64, count: usize) -> Result<(), Error> {
+        let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
+        match self.segments.get_mut(index) {
+            Some(segment) if segment.room() >= count => Ok(()),
+            Some(segment) if segment.entries.len() + count <= SEGMENT => {
+                segment.reserve(growth.max(count))
+            }
+            Some(_) => self.split(index, prefix),
+            None => self.open(0, prefix, count),
+        }
+    }
+
+    /// True if there is room for `count` entries of any prefixes: always false if there are several
+    /// segments.
+    #[inline(always)]
+    pub(super) fn has_room_anywhere(&self, count: usize) -> bool {
+        matches!(&*self.segments, [only] if only.room() >= count)
+    }
+
+    /// Frees the memory of a list without entries.
+    pub(super) fn free_if_empty(&mut self) {
+        if self.is_empty() {
+            *self = Self::default();
+        }
+    }
+
+    /// Allocates memory for `count` entries of any prefixes: full segments, and spare ones, which
+    /// [`List::drop_spares`] frees.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]. The entries are unchanged then.
+    pub(super) fn add_spares(&mut self, count: u64) -> Result<(), Error> {
+        for segment in &mut self.segments {
+            segment.reserve(SEGMENT.saturating_sub(segment.entries.len()))?;
+        }
+        // Each segment may be full already, and half of a split one has room.
+        let splits = (self.segments.len() as u64).min(count);
+        for _ in 0..splits + count / (SEGMENT as u64 / 2) + 1 {
+            let end = self.segments.len();
+            try_insert(&mut self.segments, end, Segment::with_capacity(SPARE, SEGMENT)?)?;
+        }
+        Ok(())
+    }
+
+    /// Frees the spare segments, and the room of the others.
+    pub(super) fn drop_spares(&mut self) {
+        let mut segments = std::mem::take(&mut self.segments).into_vec();
+        segments.retain(|segment| !segment.entries.is_empty());
+        segments.iter_mut().for_each(|segment| segment.entries.shrink_to_fit());
+        self.segments = segments.into_boxed_slice();
+    }
+
+    /// Splits a segment for an entry of a prefix.
+    fn split(&mut self, index: usize, prefix: u64) -> Result<(), Error> {
+        let is_last = self.segments.get(index + 1).is_none_or(Segment::is_spare);
+        let Some(segment) = self.segments.get(index) else { return Ok(()) };
+        // Entries often come in ascending order: then full segments stay full.
+        let len = segment.entries.len();
+        let is_behind = is_last && position(segment, prefix) == Err(len);
+        let kept = if is_behind { len } else { len / 2 };
+        let first = segment.entries.get(kept).map_or(prefix, |entry| entry.prefix);
+        self.open(index + 1, first, SEGMENT)?;
+        if let Some([segment, further, ..]) = self.segments.get_mut(index..) {
+            further.entries.extend(segment.entries.drain(kept..));
+        }
+        Ok(())
+    }
+
+    /// Inserts a segment without entries: a spare one, or else a new one.
+    fn open(&mut self, index: usize, first: u64, capacity: usize) -> Result<(), Error> {
+        let rest = self.segments.get_mut(index..).unwrap_or_default();
+        if !rest.last().is_some_and(Segment::is_spare) {
+            let further = Segment::with_capacity(first, capacity)?;
+            return try_insert(&mut self.segments, index, further);
+        }
+        rest.rotate_right(1);
+        if let Some(further) = rest.first_mut() {
+            further.first = first;
+        }
+        Ok(())
     }
 
     fn growth(&self, prefix: u64) -> usize {
