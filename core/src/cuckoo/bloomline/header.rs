@@ -48,7 +48,7 @@ const RECORD_BYTES: usize = 40;
 
 impl BloomlineCuckoo {
     /// The header: everything about the filter but its slots. It has 64 bytes, 40 per table, and 16
-    /// per entry of a list.
+    /// per entry of a list, in one allocation; without memory for it the process ends.
     pub fn encode_header(&self) -> Vec<u8> {
         let mut fields = FieldWriter::<FIXED_BYTES>::new();
         fields.put(MAGIC);
@@ -64,7 +64,10 @@ impl BloomlineCuckoo {
         fields.put(self.deletes.to_le_bytes());
         fields.put(self.drained.unwrap_or(0).to_le_bytes());
         fields.put(self.end.to_le_bytes());
-        let mut bytes = fields.finish().to_vec();
+        let entries: u64 = self.tables.iter().map(|table| table.list.len()).sum();
+        let records = RECORD_BYTES * self.tables.len() + entries as usize * ENTRY_BYTES as usize;
+        let mut bytes = Vec::with_capacity(FIXED_BYTES + records);
+        bytes.extend(fields.finish());
         for table in &self.tables {
             let mut fields = FieldWriter::<RECORD_BYTES>::new();
             fields.put(table.shape.windows.to_le_bytes());
