@@ -1,4 +1,4 @@
-//! Which blocks of a table have fingerprints.
+//! Which blocks of a table have fingerprints, and what a call keeps of that.
 //!
 //! A call that deletes many items may compact some hundred times, and each compaction visits all
 //! fingerprints of the newest table. A large table of few fingerprints is read once per call: then
@@ -16,7 +16,17 @@ pub(super) const BLOCK: usize = PAGE / u64::BITS as usize;
 /// A word per page of a table and a bit per block: 0 if all its slots are empty. Without words any
 /// block may have fingerprints.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Option<Words>);
+pub(in crate::cuckoo) struct Blocks(Option<Words>);
+
+/// What a call that deletes items keeps from one compaction for the next. No item is inserted in
+/// between.
+#[derive(Debug, Default)]
+pub(in crate::cuckoo) struct Kept {
+    /// True if the filter counts at least as many items as there are: deletions keep that.
+    pub(super) is_counted: bool,
+    /// Those of the newest table, which gets no fingerprints in the meantime.
+    pub(super) newest: Option<Blocks>,
+}
 
 impl Blocks {
     /// Those of a table, whose touched pages are read. They take a 512th of its bytes; where there

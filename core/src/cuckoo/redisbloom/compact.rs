@@ -1,7 +1,7 @@
 //! Moving fingerprints from newer tables to older ones, so that the newest can be freed.
 
 use super::RedisBloomCuckoo;
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Kept};
 use super::table::Table;
 use crate::cuckoo::tables::{Slots, Tables};
 use crate::cuckoo::{Compaction, work};
@@ -24,16 +24,6 @@ const MORE_TESTS: u64 = 1 << 24;
 /// Slots per deletion from which on it is worth while to count the items before a compaction: a
 /// header may claim that there are few, and each deletion would be followed by a compaction.
 const COUNTED_FROM: u64 = 64;
-
-/// What a call that deletes items keeps from one compaction for the next. No item is inserted in
-/// between.
-#[derive(Debug, Default)]
-pub(in crate::cuckoo) struct Kept {
-    /// True if the filter counts at least as many items as there are: deletions keep that.
-    is_counted: bool,
-    /// Those of the newest table, which gets no fingerprints in the meantime.
-    newest: Option<Blocks>,
-}
 
 impl RedisBloomCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty.

@@ -23,7 +23,7 @@ mod table;
 
 use std::fmt;
 
-use self::compact::Kept;
+use self::blocks::Kept;
 use self::fingerprint::Fingerprint;
 use self::numbers::Plan;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
