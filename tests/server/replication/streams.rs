@@ -158,9 +158,10 @@ const ROTATIONS: &[Row] = &[
     ("BF.INSERT k ITEMS d e", &["BF.ROTATE k AT NOW", "BF.MADD k d e"]),
     ("CLOCK 400", &[]),
     ("BF.INSERT k ITEMS d", &["BF.ROTATE k AT NOW", "BF.ADD k d"]),
-    // A clock before that of the newest generation rotates nothing.
+    // A clock that was set back opens no generation, and is replicated once.
     ("CLOCK -160", &[]),
-    ("BF.ADD k f", &["BF.ADD k f"]),
+    ("BF.ADD k f", &["BF.ROTATE k AT NOW", "BF.ADD k f"]),
+    ("BF.ADD k g", &["BF.ADD k g"]),
     // Without refreshing, a rotation may be all.
     ("BF.RESERVE o 0.01 100 WINDOW 8000 GENERATIONS 8 NOREFRESH", &["BF.LOADCHUNK o 1 <data>"]),
     ("BF.ADD o a", &["BF.ADD o a"]),
