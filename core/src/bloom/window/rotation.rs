@@ -153,8 +153,8 @@ impl WindowedFilter {
         self.kind == WindowKind::Last && items as u64 > room
     }
 
-    /// The time of a filter with a window of time when the clock shows `now`, in milliseconds; see
-    /// the [module](self).
+    /// The time of a filter with a window of time when the clock shows `now`, in milliseconds. It
+    /// never goes back beyond the opening of the newest generation.
     #[inline(always)]
     pub fn time_at(&self, now: u64) -> u64 {
         let (now, newest) = (now.min(MAX_TIME), self.newest().opened);
