@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 
+use arrayvec::ArrayVec;
 use redis_module::raw::RedisModuleString;
 
 use super::api::api;
@@ -23,9 +24,14 @@ pub struct Args<'a> {
     strings: &'a [*mut RedisModuleString],
 }
 
+/// The most arguments of an [`ArgList`] that allocates nothing.
+const FEW: usize = 16;
+
 /// Arguments picked from a call.
 pub struct ArgList<'a> {
-    strings: Vec<*mut RedisModuleString>,
+    few: ArrayVec<*mut RedisModuleString, FEW>,
+    /// In place of `few`, if there is room for more.
+    many: Vec<*mut RedisModuleString>,
     life: PhantomData<&'a RedisModuleString>,
 }
 
@@ -159,19 +165,26 @@ impl<'a> Arg<'a> {
 impl<'a> ArgList<'a> {
     /// An empty list with room for `capacity` arguments; `None` if there is no memory for it.
     pub fn with_room(capacity: usize) -> Option<Self> {
-        let mut strings = Vec::new();
-        strings.try_reserve_exact(capacity).ok()?;
-        Some(Self { strings, life: PhantomData })
+        let mut many = Vec::new();
+        if capacity > FEW {
+            many.try_reserve_exact(capacity).ok()?;
+        }
+        Some(Self { few: ArrayVec::new(), many, life: PhantomData })
     }
 
     /// The arguments of the list, in the order in which they were added.
     pub fn args(&self) -> Args<'_> {
-        Args { strings: &self.strings }
+        Args { strings: if self.many.is_empty() { &self.few } else { &self.many } }
     }
 }
 
 impl<'a> Extend<Arg<'a>> for ArgList<'a> {
     fn extend<I: IntoIterator<Item = Arg<'a>>>(&mut self, args: I) {
-        self.strings.extend(args.into_iter().map(Arg::string));
+        for arg in args {
+            // Where there is room for few, no more are added.
+            if self.many.capacity() > 0 || self.few.try_push(arg.string()).is_err() {
+                self.many.push(arg.string());
+            }
+        }
     }
 }
