@@ -75,20 +75,19 @@ impl NewItems {
     }
 
     /// Replicates the new items of a call; nothing if no item was new. If some were not new, the
-    /// others are collected in `new`, an empty list with room for them.
+    /// others are collected in `new`, which has room for them.
     pub fn replicate<'a>(
         &self,
         context: Context,
         key: Arg,
         items: Args<'a>,
-        mut new: ArgList<'a>,
+        new: ArgList<'a>,
         by: &ItemCommands,
     ) {
         if self.len() == items.len() {
             return by.replicate(context, key, items);
         }
-        new.extend(self.select(items.iter()));
-        by.replicate(context, key, new.args());
+        new.pick(self.select(items.iter()), |new| by.replicate(context, key, new));
     }
 }
 

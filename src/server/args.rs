@@ -27,11 +27,10 @@ pub struct Args<'a> {
 /// The most arguments of an [`ArgList`] that allocates nothing.
 const FEW: usize = 16;
 
-/// Arguments picked from a call.
+/// Room for arguments picked from a call.
 pub struct ArgList<'a> {
-    few: ArrayVec<*mut RedisModuleString, FEW>,
-    /// In place of `few`, if there is room for more.
-    many: Vec<*mut RedisModuleString>,
+    /// Has no memory if there is room for few only: they are picked on the stack.
+    strings: Vec<*mut RedisModuleString>,
     life: PhantomData<&'a RedisModuleString>,
 }
 
@@ -163,28 +162,23 @@ impl<'a> Arg<'a> {
 }
 
 impl<'a> ArgList<'a> {
-    /// An empty list with room for `capacity` arguments; `None` if there is no memory for it.
+    /// Room for `capacity` arguments; `None` if there is no memory for it.
     pub fn with_room(capacity: usize) -> Option<Self> {
-        let mut many = Vec::new();
+        let mut strings = Vec::new();
         if capacity > FEW {
-            many.try_reserve_exact(capacity).ok()?;
+            strings.try_reserve_exact(capacity).ok()?;
         }
-        Some(Self { few: ArrayVec::new(), many, life: PhantomData })
+        Some(Self { strings, life: PhantomData })
     }
 
-    /// The arguments of the list, in the order in which they were added.
-    pub fn args(&self) -> Args<'_> {
-        Args { strings: if self.many.is_empty() { &self.few } else { &self.many } }
-    }
-}
-
-impl<'a> Extend<Arg<'a>> for ArgList<'a> {
-    fn extend<I: IntoIterator<Item = Arg<'a>>>(&mut self, args: I) {
-        for arg in args {
-            // Where there is room for few, no more are added.
-            if self.many.capacity() > 0 || self.few.try_push(arg.string()).is_err() {
-                self.many.push(arg.string());
-            }
+    /// Calls `with` with the arguments, for which there must be room, in their order.
+    pub fn pick(mut self, args: impl Iterator<Item = Arg<'a>>, with: impl FnOnce(Args)) {
+        let mut strings = args.map(Arg::string);
+        if self.strings.capacity() == 0 {
+            let few: ArrayVec<_, FEW> = strings.by_ref().take(FEW).collect();
+            return with(Args { strings: &few });
         }
+        self.strings.extend(strings);
+        with(Args { strings: &self.strings });
     }
 }
