@@ -158,7 +158,12 @@ fn is_refused_for_its_list(kind: &Kind, reserve: &str, bulk: &str) -> bool {
 #[test]
 fn a_start_without_memory_logs_it_and_works_with_memory() {
     for_each_server_long(|kind| {
-        for persistence in ["appendonly no", "appendonly yes"] {
+        let cases = [
+            ("appendonly no", "BLOOMLINE"),
+            ("appendonly no", "VALKEY-BLOOM"),
+            ("appendonly yes", "BLOOMLINE"),
+        ];
+        for (persistence, layout) in cases {
             let setup = Setup::new()
                 .line(persistence)
                 .line("aof-use-rdb-preamble no")
@@ -169,7 +174,7 @@ fn a_start_without_memory_logs_it_and_works_with_memory() {
             // filter.
             let itself = Limits::memory_beyond(server.pid(), LEFT);
             let items = numbered("item", 100);
-            client.ok("BF.RESERVE large 0.01 100000000");
+            client.ok(&format!("BF.RESERVE large 0.01 100000000 LAYOUT {layout}"));
             client.items("BF.MADD", "large", &items);
             if persistence == "appendonly no" {
                 client.ok("SAVE");
@@ -183,10 +188,11 @@ fn a_start_without_memory_logs_it_and_works_with_memory() {
                 assert!(refusal.status.code().is_some(), "{}\n{}", refusal.status, refusal.log);
                 let log = &refusal.log;
                 assert!(log.contains("memory"), "nothing about memory in\n{log}");
+                assert!(!log.contains("ends too early"), "a good file is said to be cut\n{log}");
                 server.revive();
                 assert_has(&mut server.resp2(), "large", &items);
             }
-            let fault = format!("no memory to load at the start, {persistence}");
+            let fault = format!("no memory to load at the start, {persistence}, {layout}");
             report(kind, &fault, times, "refused with a message, 0 lost after");
         }
     });
