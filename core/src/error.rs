@@ -314,7 +314,7 @@ impl fmt::Display for Error {
             Self::Cuckoo(error) => error.fmt(f),
             Self::CuckooErrorRate(e) => write!(
                 f,
-                "error rate {e} of a cuckoo filter is out of range: 0.0000005 or above, below 1"
+                "error rate {e:?} of a cuckoo filter is out of range: 5e-7 or above, below 1"
             ),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
             Self::Windowed => f.write_str("the filter has a window"),
