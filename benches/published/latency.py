@@ -101,8 +101,10 @@ def page(run):
     """The page with the tables of a run."""
     names = ["one layer of", "layers", "items in the call", "largest"]
     one, layers, packed, largest = (Figures(run, name) for name in names)
-    rows = aligned("one call, the longest run", ["ms"], largest.longest())
-    text = filled(PAGE.read_text(), "latency-largest", f"{made_by(run)}\n\n{rows}")
+    text = PAGE.read_text()
+    if largest.rows:
+        rows = aligned("one call, the longest run", ["ms"], largest.longest())
+        text = filled(text, "latency-largest", f"{made_by(run)}\n\n{rows}")
     if not one.rows:
         return text
     whole = [

@@ -103,10 +103,11 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
         (one, "COPY", "10 GB", False, False, 501.0),
         (more, "BF.INFO", "3 × 1 MB", False, False, 0.0123),
         *((packed, "BF.BULKADD", "1,000", False, False, time) for time in [0.1, 9.0, 0.3]),
+        ("largest", "BF.MERGE", "ms", False, False, 17.1),
     )
     before, after = latency.PAGE.read_text(), latency.page(run)
-    block = re.compile(r"<!-- (latency(?:-packed)?): begin -->.*?<!-- \1: end -->", re.S)
-    assert len(block.findall(after)) == 2
+    block = re.compile(r"<!-- (latency(?:-packed|-largest)?): begin -->.*?<!-- \1: end -->", re.S)
+    assert len(block.findall(after)) == 3
     assert block.sub("", after) == block.sub("", before)
     table = """\
 | one layer of             |          1 GB |   10 GB |
