@@ -36,6 +36,17 @@ use crate::error::Error;
 use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
 
+/// What is due in a filter with a window of time.
+struct Due {
+    /// The time of the filter, in milliseconds, and by how many it is ahead of the clock.
+    time: u64,
+    lead: u64,
+    /// True if the newest generation has been open for a slot.
+    is_slot_over: bool,
+    /// The number of generations whose window has passed. They are the oldest ones.
+    expired: usize,
+}
+
 impl WindowedFilter {
     /// Brings the filter to the time at which the clock shows `now`, in milliseconds, before items
     /// are inserted.
@@ -51,19 +62,17 @@ impl WindowedFilter {
     pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         match self.kind {
             WindowKind::Time => {
-                let time = self.time_at(now);
-                let lead = time - now.min(MAX_TIME);
-                let expired = self.expired(time);
-                let is_changed = self.is_due(now);
-                if self.slot_has_passed(time) {
+                let due = self.due(now);
+                let is_changed = self.is_changed_by(&due);
+                if due.is_slot_over {
                     // Slots that have passed leave room for a generation. Generations that were
                     // opened by hand, or by a forged header, may not.
-                    self.open(time, expired.max(self.is_complete().into()), permit)?;
-                } else {
+                    self.open(due.time, due.expired.max(self.is_complete().into()), permit)?;
+                } else if due.expired > 0 {
                     // The newest generation is not among them: its slot has not passed.
-                    self.drop_oldest(expired)?;
+                    self.shift(due.expired, None)?;
                 }
-                self.clock = lead;
+                self.clock = due.lead;
                 Ok(is_changed)
             }
             WindowKind::Last => {
@@ -140,11 +149,23 @@ impl WindowedFilter {
 
     /// True if [`WindowedFilter::advance`] would change a filter with a window of time.
     pub fn is_due(&self, now: u64) -> bool {
+        self.has_time() && self.is_changed_by(&self.due(now))
+    }
+
+    fn is_changed_by(&self, due: &Due) -> bool {
+        due.is_slot_over || due.expired > 0 || due.lead != self.clock
+    }
+
+    /// What is due in a filter with a window of time when the clock shows `now`.
+    #[inline(always)]
+    fn due(&self, now: u64) -> Due {
         let time = self.time_at(now);
-        self.has_time()
-            && (self.slot_has_passed(time)
-                || self.expired(time) > 0
-                || self.clock != time - now.min(MAX_TIME))
+        Due {
+            time,
+            lead: time - now.min(MAX_TIME),
+            is_slot_over: self.slot_has_passed(time),
+            expired: self.expired(time),
+        }
     }
 
     /// True if an insertion of `items` items may rotate a filter with a window of items.
@@ -197,11 +218,6 @@ impl WindowedFilter {
         let mut permit = beside(0, self.end(), &mut granted);
         request(&mut permit, Layout::Bloomline, [shape.bytes()], |_| filter_bytes)?;
         self.shift(dropped, Some(now))
-    }
-
-    /// Drops the oldest generations, which are not the newest one.
-    fn drop_oldest(&mut self, dropped: usize) -> Result<(), Error> {
-        if dropped == 0 { Ok(()) } else { self.shift(dropped, None) }
     }
 
     /// Opens a generation if there is a time for it, and drops the `dropped` oldest of the others.
