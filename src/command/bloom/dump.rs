@@ -108,15 +108,18 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     /// zeros is read as a whole if it was written once, or if nobody knows whether it was.
     const MAX_TESTED: usize = 64;
     const MAX_READ: usize = 4 * MAX_CHUNK_BYTES;
+    let has_all_chunks = LayoutRow::of(filter.layout()).is_redisbloom;
     let (mut found, mut tested, mut read) = (None, 0, 0);
-    filter.each_chunk(from, MAX_CHUNK_BYTES, |chunk| {
+    let mut is_left_out = |chunk: &Chunk| {
+        if has_all_chunks || chunk.len() < MAX_CHUNK_BYTES {
+            return false;
+        }
         tested += 1;
         read += chunk.touched();
-        let may_be_left_out =
-            !LayoutRow::of(filter.layout()).is_redisbloom && chunk.len() == MAX_CHUNK_BYTES;
-        let is_last = tested == MAX_TESTED || read > MAX_READ;
-        let is_left_out = may_be_left_out && !is_last && chunk.is_zero();
-        found = (!is_left_out).then_some(chunk);
+        tested < MAX_TESTED && read <= MAX_READ && chunk.is_zero()
+    };
+    filter.each_chunk(from, MAX_CHUNK_BYTES, |chunk| {
+        found = (!is_left_out(&chunk)).then_some(chunk);
         if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found
