@@ -1,7 +1,7 @@
 //! An upgrade: servers are restarted one after the other, or a single one is.
 
 use bloomline_harness::{
-    Client, Server, Setup, Stop, for_each_server, for_each_server_long, until,
+    Client, Kind, Server, Setup, Stop, for_each_server, for_each_server_long, until,
 };
 
 use super::page::{Hosts, inline, steps};
@@ -17,15 +17,21 @@ const FAIL_OVER: &str = "### Fail over";
 
 const RESERVE: &str = "BF.RESERVE seen 0.000001 100000";
 
+/// A server with a filter and its replica, and the address at which programs find them.
+fn hosts(kind: &Kind) -> (Hosts, Address) {
+    let old = setup().start(kind);
+    let new = setup().follows(&old).start(kind);
+    new.resp2().wait_for("master_link_status", "up");
+    old.resp2().ok(RESERVE);
+    let address = Address::new(old.socket());
+    (Hosts { old, new }, address)
+}
+
 #[test]
 fn a_rolling_upgrade_loses_no_item() {
     let fail_over = steps(PRODUCTION, FAIL_OVER);
     for_each_server(|kind| {
-        let old = setup().start(kind);
-        let new = setup().follows(&old).start(kind);
-        let mut hosts = Hosts { old, new };
-        hosts.old.resp2().ok(RESERVE);
-        let address = Address::new(hosts.old.socket());
+        let (mut hosts, address) = hosts(kind);
         let mut program = Program::new(&address);
         let rounds = while_adding(
             &["seen"],
@@ -66,19 +72,14 @@ fn a_failover_with_sentinel_loses_no_item() {
     let fail_over = steps(PRODUCTION, FAIL_OVER);
     let announce = inline(PRODUCTION, FAIL_OVER, "SENTINEL FAILOVER");
     for_each_server_long(|kind| {
-        let old = setup().start(kind);
-        let new = setup().follows(&old).start(kind);
-        new.resp2().wait_for("master_link_status", "up");
-        let monitor = format!("sentinel monitor name 127.0.0.1 {} 1", old.port);
+        let (mut hosts, address) = hosts(kind);
+        let monitor = format!("sentinel monitor name 127.0.0.1 {} 1", hosts.old.port);
         let sentinel = Setup::new().bare().on_tcp().option("--sentinel").line(monitor).start(kind);
         let mut sentinel = sentinel.resp2();
         until("Sentinel to know the replica", || {
             let replicas = sentinel.ask("SENTINEL REPLICAS name");
             replicas.contains("master-link-status $2 ok").then_some(())
         });
-        old.resp2().ok(RESERVE);
-        let mut hosts = Hosts { old, new };
-        let address = Address::new(hosts.old.socket());
         let mut program = Program::new(&address);
         let rounds = while_adding(
             &["seen"],
