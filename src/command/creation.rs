@@ -48,7 +48,7 @@ pub fn load_refused(
         return refused(call, error, limits);
     }
     LOADS_REFUSED.add(1);
-    log::refusal(format_args!("{command} of '{}' refused: {error}", call.key.shown()));
+    log::REFUSALS.write(format_args!("{command} of '{}' refused: {error}", call.key.shown()));
     reply.into()
 }
 

@@ -149,7 +149,7 @@ fn log_refused_origin(args: &Args, source: &Source, failure: &Failure) {
     }
     let shown = |index| args.get(index).map(|arg: Arg| arg.shown().to_string()).unwrap_or_default();
     let (name, key) = (shown(0), shown(1));
-    log::refusal(format_args!(
+    log::REFUSALS.write(format_args!(
         "filter '{key}': a call of {name} that a primary or a file made is refused here, {failure}: \
          compare DEBUG DIGEST-VALUE"
     ));
@@ -159,7 +159,7 @@ fn log_refused_origin(args: &Args, source: &Source, failure: &Failure) {
 #[cold]
 fn refuse_script(call: Call) -> Failure {
     if call.source.may_be_repeated() {
-        log::refusal(format_args!(
+        log::REFUSALS.write(format_args!(
             "filter '{}': a script that a primary or a file repeats was refused to write it. It \
              was refused there too, unless RedisBloom executed it: then set \
              lua-replicate-commands yes there, and synchronise fully; for a file, BGREWRITEAOF \

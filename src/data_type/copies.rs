@@ -35,6 +35,6 @@ pub(super) unsafe extern "C" fn copy<F: DataType>(
         log::fatal(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
     }
     CREATIONS_REFUSED.add(1);
-    log::refusal(format_args!("COPY of filter '{from}' to '{to}' refused: {why}"));
+    log::REFUSALS.write(format_args!("COPY of filter '{from}' to '{to}' refused: {why}"));
     ptr::null_mut()
 }

@@ -171,11 +171,11 @@ impl<'a> Limits<'a> {
         let (key, why) = (key.shown(), self.reason(error));
         let done = operation.done_by_primary;
         if !self.source.is_replicated_or_loaded() {
-            log::refusal(format_args!("{} filter '{key}' refused: {why}", operation.name));
+            log::REFUSALS.write(format_args!("{} filter '{key}' refused: {why}", operation.name));
         } else if is_for_memory(error) {
             log::fatal(&format!("filter '{key}' {done} a primary or a file, but {why}"));
         } else {
-            log::refusal(format_args!(
+            log::REFUSALS.write(format_args!(
                 "filter '{key}' {done} a primary or a file, but {why}: compare DEBUG DIGEST-VALUE"
             ));
         }

@@ -237,7 +237,7 @@ fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option
         chunk::<F>(context, key, iterator, data);
     });
     if bytes >= LARGE_CONTENT {
-        log::large(format_args!(
+        log::LARGE.write(format_args!(
             "filter '{}' is replicated by content, {bytes} bytes at once: \
              client-output-buffer-limit replica and repl-backlog-size should allow more",
             key.shown()

@@ -1,6 +1,6 @@
 //! Lines in the server's log.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::panic;
 use std::ptr;
@@ -29,42 +29,35 @@ pub fn notice(message: &str) {
     write(c"notice", message);
 }
 
-/// Writes a line about a refusal that clients can cause: at most one line per second. The counters
-/// of INFO count all refusals.
-pub fn refusal(message: fmt::Arguments) {
-    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    if is_first_of_second(&LAST) {
-        warning(&message.to_string());
+/// Lines about one kind of event that clients can cause: at most one line per second.
+pub struct Limited {
+    level: &'static CStr,
+    last: Mutex<Option<Instant>>,
+}
+
+/// Refusals. The counters of INFO count all of them.
+pub static REFUSALS: Limited = Limited::new(c"warning");
+/// Calls that copy something large.
+pub static LARGE: Limited = Limited::new(c"notice");
+/// Filters whose time is not that of the clock.
+pub static CLOCK: Limited = Limited::new(c"warning");
+
+impl Limited {
+    const fn new(level: &'static CStr) -> Self {
+        Self { level, last: Mutex::new(None) }
+    }
+
+    /// Writes a line if a second has passed since the last one.
+    pub fn write(&self, message: fmt::Arguments) {
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
+            *last = Some(Instant::now());
+            write(self.level, &message.to_string());
+        }
     }
 }
 
-/// Writes a line about something large that clients can cause: at most one line per second.
-pub fn large(message: fmt::Arguments) {
-    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    if is_first_of_second(&LAST) {
-        notice(&message.to_string());
-    }
-}
-
-/// Writes a line about the clock, which many filters may cause: at most one line per second.
-pub fn clock(message: fmt::Arguments) {
-    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    if is_first_of_second(&LAST) {
-        warning(&message.to_string());
-    }
-}
-
-/// True if a second has passed since this was true the last time.
-fn is_first_of_second(last: &Mutex<Option<Instant>>) -> bool {
-    let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let is_first = last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1));
-    if is_first {
-        *last = Some(Instant::now());
-    }
-    is_first
-}
-
-fn write(level: &std::ffi::CStr, message: &str) {
+fn write(level: &CStr, message: &str) {
     let text = line(message);
     // SAFETY: the format takes one C string; the server allows a null context, and writes "module"
     // in its place.

@@ -179,7 +179,7 @@ impl Rotation {
 /// Logs that the clock was set back.
 #[cold]
 fn log_clock(call: Call, windowed: &WindowedFilter) {
-    log::clock(format_args!(
+    log::CLOCK.write(format_args!(
         "filter '{}': the clock is {} ms behind the opening of the newest generation. The window \
          goes on from there; check the clock of this server, and of the primary before it",
         call.key.shown(),
