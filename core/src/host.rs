@@ -32,7 +32,6 @@
 pub use crate::bloom::any::{AnyFilter, LayerNumbers};
 pub use crate::bloom::bloomline::Filter;
 pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
-pub use crate::bloom::layer::Layer;
 pub use crate::bloom::window::{
     Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
     WindowedFilter,

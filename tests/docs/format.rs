@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
@@ -112,7 +111,7 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
         geometry.blocks_per_item(),
         geometry.bits_per_block(),
     ));
-    let fold = layer.shape().fold();
+    let fold = layer.fold();
     let stored: Vec<_> = (0..geometry.pages()).map(|page| fold.stored_page(page)).collect();
     shown.push(stored.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
     let page = page();

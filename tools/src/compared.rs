@@ -1,8 +1,7 @@
 //! What others need for the same items: RedisBloom, a classic Bloom filter, and the theory.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
-use bloomline_core::bloom::redisbloom::RedisBloomLayer;
+use bloomline_core::bloom::classic::ClassicShape;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::spec::MAX_LAYERS;
@@ -60,7 +59,7 @@ impl RedisBloomPlan {
 
     /// Bytes: `BF.INFO key SIZE` of a filter in RedisBloom's layout.
     pub fn size_bytes(&self) -> u64 {
-        RedisBloomLayer::size_bytes(self.bits_bytes, self.layers)
+        Shape::size_bytes(self.bits_bytes, self.layers)
     }
 }
 

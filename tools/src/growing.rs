@@ -1,8 +1,8 @@
 //! A filter without a window, and the form of its numbers.
 
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::bloomline::{BlockedLayer, Shape};
-use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
+use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::host::{Growth, Spec};
 
 use crate::used::{self, Rounding};
@@ -11,7 +11,7 @@ use crate::used::{self, Rounding};
 pub struct Plan {
     spec: Spec,
     pub(crate) items: u64,
-    layers: Vec<Shape>,
+    layers: Vec<BlockedPlan>,
 }
 
 impl Plan {
@@ -51,7 +51,7 @@ impl Plan {
     /// Bytes: `BF.INFO key SIZE`.
     pub fn size_bytes(&self) -> u64 {
         let bits = self.layers.iter().map(|layer| layer.geometry().bytes()).sum();
-        BlockedLayer::size_bytes(bits, self.layers.len() as u32)
+        BlockedShape::size_bytes(bits, self.layers.len() as u32)
     }
 
     /// Bytes of `used_memory` for the key with this filter.
@@ -88,16 +88,16 @@ impl Plan {
     }
 
     /// Each layer with the items in it, oldest first: all but the newest are full.
-    pub fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+    pub fn in_layers(&self) -> impl Iterator<Item = (&BlockedPlan, u64)> {
         in_layers(self.layers.iter(), self.items)
     }
 }
 
 /// Each layer with the items in it, of all that were added.
 pub(crate) fn in_layers<'a>(
-    layers: impl Iterator<Item = &'a Shape>,
+    layers: impl Iterator<Item = &'a BlockedPlan>,
     items: u64,
-) -> impl Iterator<Item = (&'a Shape, u64)> {
+) -> impl Iterator<Item = (&'a BlockedPlan, u64)> {
     layers.scan(items, |left, layer| {
         let len = layer.capacity().min(*left);
         *left -= len;

@@ -3,7 +3,6 @@
 //! Items and seeds are fixed, so every run prints the same.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, Growth, Spec};
 

@@ -3,7 +3,7 @@
 //! They are more than `BF.INFO key SIZE`: the server's allocator rounds each allocation up, layers
 //! from 32 KiB on get one page more, and the server keeps an object and an entry per key.
 
-use bloomline_core::bloom::bloomline::Shape;
+use bloomline_core::bloom::bloomline::BlockedPlan;
 
 /// Bytes of the server per key: the objects of the key and of the value, the name, and the entry in
 /// the dictionary of keys.
@@ -64,14 +64,18 @@ pub(crate) fn used_bytes(allocations: impl Iterator<Item = u64>, rounding: Round
 
 /// The allocations of a filter with these layers: its structure, the table of the older layers, and
 /// the bits of each layer.
-pub(crate) fn of_filter(layers: &[Shape]) -> impl Iterator<Item = u64> {
+pub(crate) fn of_filter(layers: &[BlockedPlan]) -> impl Iterator<Item = u64> {
     let older = layers.len().saturating_sub(1) as u64;
     let bits = layers.iter().map(|layer| of_bits(layer.geometry().bytes()));
     [FILTER_BYTES, LAYER_BYTES * older].into_iter().chain(bits)
 }
 
 /// The allocations of a windowed filter whose generations all have these layers.
-pub(crate) fn of_windowed(generations: usize, regular: &Shape, overflow: &[Shape]) -> Vec<u64> {
+pub(crate) fn of_windowed(
+    generations: usize,
+    regular: &BlockedPlan,
+    overflow: &[BlockedPlan],
+) -> Vec<u64> {
     let (bits, count) = (regular.geometry().bytes(), generations as u64);
     if overflow.is_empty() && bits <= SMALL_BYTES {
         return vec![FILTER_BYTES, count * (RECORD_BYTES + bits)];

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::bloomline::{BlockedLayer, Shape};
-use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
+use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::bloom::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 use bloomline_core::host::Growth;
 
@@ -54,8 +54,8 @@ impl Lifetime {
 pub struct WindowedPlan {
     spec: WindowSpec,
     items: u64,
-    regular: Shape,
-    overflow: Vec<Shape>,
+    regular: BlockedPlan,
+    overflow: Vec<BlockedPlan>,
 }
 
 impl WindowedPlan {
@@ -127,7 +127,7 @@ impl WindowedPlan {
         let generations = self.generation_count();
         let overflow = match self.overflow.len() as u32 {
             0 => 0,
-            layers => BlockedLayer::size_bytes(bytes(&self.overflow), layers),
+            layers => BlockedShape::size_bytes(bytes(&self.overflow), layers),
         };
         let generations = u64::from(generations);
         size_bytes(generations * self.regular.bytes(), generations as usize, generations * overflow)
@@ -166,12 +166,12 @@ impl WindowedPlan {
     }
 
     /// The layers of one generation with the items in each.
-    pub fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+    pub fn in_layers(&self) -> impl Iterator<Item = (&BlockedPlan, u64)> {
         self.with_items(self.items)
     }
 
     /// The same with so many items inside each window.
-    fn with_items(&self, items: u64) -> impl Iterator<Item = (&Shape, u64)> {
+    fn with_items(&self, items: u64) -> impl Iterator<Item = (&BlockedPlan, u64)> {
         let all = std::iter::once(&self.regular).chain(&self.overflow);
         in_layers(all, items.div_ceil(self.spec.generations.into()))
     }
@@ -205,7 +205,7 @@ impl WindowedPlan {
 }
 
 /// Bytes of the bits of layers.
-fn bytes(layers: &[Shape]) -> u64 {
+fn bytes(layers: &[BlockedPlan]) -> u64 {
     layers.iter().map(|layer| layer.geometry().bytes()).sum()
 }
 

@@ -6,7 +6,6 @@
 //! is drawn at random, so a rate of 1e-15 costs no more than one of 0.25.
 
 use bloomline_core::bloom::bloomline::BlockedLayer;
-use bloomline_core::bloom::layer::Layer;
 
 use crate::folding::stored_pages;
 
@@ -18,7 +17,7 @@ pub fn rate_of_bits(layer: &BlockedLayer) -> f64 {
 
 /// The same in a folded layer: the mean over the pages that hashes are scaled to.
 pub fn rate_of_folded(layer: &BlockedLayer) -> f64 {
-    let shape = layer.shape();
+    let shape = layer.plan();
     let (fold, hashed) = (shape.fold(), shape.geometry().pages());
     let rates: Vec<f64> = (0..fold.stored()).map(|page| rate_of_page(layer, page)).collect();
     let stored = stored_pages(hashed, fold.stored());

@@ -1,17 +1,54 @@
-//! What a layer of any layout can do: test and set items ([`Probe`]), and grow ([`Layer`]). Merging
-//! and compacting have their own traits and rooms.
+//! A layer of any layout: a bit array, and a shape that maps items to its bits.
 //!
 //! An item is hashed once for all layers. A layer *locates* it: from the hash to the blocks and
-//! bits that the item has there, its [`Spot`](Probe::Spot). Everything else works on the spot: to
-//! prefetch its blocks, to test its bits, to set them.
+//! bits that the item has there, its [`Spot`](LayerShape::Spot). Everything else works on the spot:
+//! to prefetch its blocks, to test its bits, to set them.
+//!
+//! A layout is a [`LayerShape`]. Merging and compacting have their own traits and rooms.
 
+use std::fmt;
 use std::iter;
 
+use arrayvec::ArrayVec;
+
 use crate::error::Error;
+use crate::mask::Mask;
 use crate::math::estimate::LayerEstimate;
-use crate::memory::words::Words;
+use crate::memory::words::{Words, WordsRef};
 use crate::simd::Backend;
 use crate::spec::Layout;
+
+/// One filter of fixed capacity: a layer of a
+/// [`ScalableFilter`](crate::bloom::scalable::ScalableFilter).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layer<S, W = Words> {
+    /// The bits: [`Words`], [`WordsRef`] if they are a part of other memory, or [`Unbuilt`]. Their
+    /// number is that of the shape, at least one block in the Bloomline layout: whoever changes one
+    /// of the two keeps that.
+    pub(crate) words: W,
+    pub(crate) shape: S,
+}
+
+/// The bits of a layer before they are allocated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unbuilt {
+    pub(crate) bytes: u64,
+}
+
+/// A layer before it is built.
+pub type Plan<S> = Layer<S, Unbuilt>;
+
+/// The bits of a layer, which may not be there yet.
+pub trait Extent {
+    /// The number of bytes.
+    fn bytes(&self) -> u64;
+}
+
+/// The bits of a layer, to be read.
+pub trait Readable: Extent {
+    /// The words.
+    fn as_slice(&self) -> &[u64];
+}
 
 /// Some of the blocks of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +59,17 @@ pub enum Part {
     Rest,
 }
 
-/// Bits in which items are tested and set.
-pub trait Probe: Sized {
+pub(crate) mod sealed {
+    /// Only the layouts of this crate have layers.
+    pub trait Sealed {}
+}
+
+/// Everything about a layer but its bits, and what a layout does with them.
+///
+/// `words` are always those of a layer of this shape.
+pub trait LayerShape: Copy + fmt::Debug + PartialEq + sealed::Sealed {
+    /// The layout of such layers.
+    const LAYOUT: Layout;
     /// Bytes from which a group's blocks are prefetched.
     const PREFETCH_FROM: u64;
     /// Bytes from which the blocks of [`Part::Rest`] are prefetched only for items whose first
@@ -32,6 +78,8 @@ pub trait Probe: Sized {
     /// True if the layout has code for vector instructions. Without, compilers would make slow
     /// gathers of its loops where they may use them.
     const IS_VECTORIZED: bool;
+    /// What all layers of a filter have in common.
+    type Common: Copy;
     /// What items are hashed with, for all layers of a filter.
     type Seed: Copy;
     /// The hash of an item, for all layers.
@@ -40,6 +88,11 @@ pub trait Probe: Sized {
     type Spot: Copy + Into<Self::Hash>;
     /// What is computed of a hash once for many layers.
     type Prepared<B: Backend>: Copy;
+    /// Items of a group in one layer.
+    type Located: Located<Self>;
+
+    /// What items are hashed with.
+    fn seed(common: &Self::Common) -> Self::Seed;
 
     /// Hashes an item.
     fn hash(seed: &Self::Seed, item: &[u8]) -> Self::Hash;
@@ -60,68 +113,47 @@ pub trait Probe: Sized {
     fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
 
     /// Locates an item.
-    fn locate(&self, hash: &Self::Hash) -> Self::Spot;
+    ///
+    /// # Safety
+    ///
+    /// `words` are those of a [`Layer`] of this shape.
+    unsafe fn locate(self, words: &[u64], hash: &Self::Hash) -> Self::Spot;
 
     /// Prefetches a part of the item's blocks.
-    fn prefetch(&self, spot: &Self::Spot, part: Part);
+    fn prefetch(self, words: &[u64], spot: &Self::Spot, part: Part);
 
     /// True if the item's bits in the first part are set. `prepared` is that of its hash, if many
     /// layers are tested.
     fn test_first<B: Backend>(
-        &self,
+        self,
         backend: B,
+        words: &[u64],
         spot: &Self::Spot,
         prepared: Option<&Self::Prepared<B>>,
     ) -> bool;
 
     /// True if the item's other bits are set.
-    fn test_rest<B: Backend>(&self, backend: B, spot: &Self::Spot) -> bool;
-
-    /// Bytes of the bits.
-    fn bytes(&self) -> u64;
-}
-
-pub(crate) mod sealed {
-    /// Only the layouts of this crate have layers.
-    pub trait Sealed {}
-}
-
-/// One filter of fixed capacity: a layer of a
-/// [`ScalableFilter`](crate::bloom::scalable::ScalableFilter).
-pub trait Layer: Probe + sealed::Sealed {
-    /// The layout of such layers.
-    const LAYOUT: Layout;
-    /// What all layers of a filter have in common.
-    type Common: Copy;
-    /// Items of a group in one layer.
-    type Located: Located<Self>;
-    /// A layer before it is built.
-    type Shape: Copy + PartialEq;
-
-    /// What items are hashed with.
-    fn seed(common: &Self::Common) -> Self::Seed;
+    fn test_rest<B: Backend>(self, backend: B, words: &[u64], spot: &Self::Spot) -> bool;
 
     /// Sets all bits of the item.
-    fn set<B: Backend>(&mut self, backend: B, spot: &Self::Spot);
+    fn set<B: Backend>(self, backend: B, words: &mut [u64], spot: &Self::Spot);
 
     /// Writes to the item's page if it is probably not backed by memory yet: one page fault instead
     /// of two. The layer holds `len` items, and this one may be inserted.
-    fn prefault(&mut self, _len: u64, _spot: &Self::Spot) {}
-
-    /// The bits.
-    fn words(&self) -> &Words;
-
-    /// The bits, to be written.
-    fn words_mut(&mut self) -> &mut Words;
+    #[inline(always)]
+    fn prefault(self, _words: &mut [u64], _len: u64, _spot: &Self::Spot) {}
 
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;
 
     /// Items in the layer, if it is not the newest one.
-    fn len_when_older(&self) -> u64;
+    #[inline(always)]
+    fn len_when_older(&self) -> u64 {
+        self.capacity()
+    }
 
-    /// Becomes an older layer, with `len` items.
-    fn retire(&mut self, len: u64);
+    /// Becomes the shape of an older layer, with `len` items.
+    fn retire(&mut self, _len: u64) {}
 
     /// The layer that follows when `last`, layer `index`, is full. All layers up to it have the
     /// capacity `capacity` together.
@@ -132,54 +164,221 @@ pub trait Layer: Probe + sealed::Sealed {
     /// out of range.
     fn successor(
         common: &Self::Common,
-        last: &Self::Shape,
+        last: &Plan<Self>,
         index: u32,
         capacity: u64,
-    ) -> Result<(Self::Common, Self::Shape), Error>;
+    ) -> Result<(Self::Common, Plan<Self>), Error>;
 
-    /// Items that a layer of this shape is sized for.
-    fn shape_capacity(shape: &Self::Shape) -> u64;
+    /// The computed false-positive rate of a layer of `bytes` bytes with `len` items, in [0, 1].
+    fn fp_rate(&self, bytes: u64, len: u64) -> f64;
 
-    /// The shape of this layer, which holds `len` items.
-    fn shape_with(&self, len: u64) -> Self::Shape;
+    /// Estimates the items and the rate of the union of layers of this shape. About `sample` pages
+    /// are counted.
+    fn estimate<'a>(
+        &self,
+        layers: impl Iterator<Item = &'a [u64]> + Clone,
+        sample: usize,
+    ) -> LayerEstimate;
 
-    /// Bytes of the bits of a layer of this shape.
-    fn shape_bytes(shape: &Self::Shape) -> u64;
+    /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
+    fn first_byte(_common: &Self::Common) -> u64 {
+        0
+    }
 
+    /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:
+    /// arithmetic, equal on every server.
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
+}
+
+impl<S: LayerShape, W: Extent> Layer<S, W> {
+    /// Items the layer is sized for.
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.shape.capacity()
+    }
+
+    /// Bytes of the bits.
+    #[inline(always)]
+    pub fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+
+    /// The layer without its bits.
+    pub fn plan(&self) -> Plan<S> {
+        Layer { words: Unbuilt { bytes: self.bytes() }, shape: self.shape }
+    }
+
+    /// The plan of this layer, which holds `len` items.
+    pub fn plan_with(&self, len: u64) -> Plan<S> {
+        let mut plan = self.plan();
+        plan.shape.retire(len);
+        plan
+    }
+
+    /// The computed false-positive rate with `len` items, in [0, 1].
+    pub fn fp_rate(&self, len: u64) -> f64 {
+        self.shape.fp_rate(self.bytes(), len)
+    }
+}
+
+impl<S: LayerShape, W: Readable> Layer<S, W> {
+    /// The bits.
+    #[inline(always)]
+    pub fn words(&self) -> &W {
+        &self.words
+    }
+
+    /// The layer in local variables, for loops: it is not loaded again for each item.
+    #[inline(always)]
+    pub(crate) fn local(&self) -> Layer<S, &[u64]> {
+        Layer { words: self.words.as_slice(), shape: self.shape }
+    }
+
+    /// See [`LayerShape::locate`].
+    #[inline(always)]
+    pub fn locate(&self, hash: &S::Hash) -> S::Spot {
+        // SAFETY: the words are those of this layer.
+        unsafe { self.shape.locate(self.words.as_slice(), hash) }
+    }
+
+    /// See [`LayerShape::prefetch`].
+    #[inline(always)]
+    pub fn prefetch(&self, spot: &S::Spot, part: Part) {
+        self.shape.prefetch(self.words.as_slice(), spot, part);
+    }
+
+    /// See [`LayerShape::test_first`].
+    #[inline(always)]
+    pub fn test_first<B: Backend>(
+        &self,
+        backend: B,
+        spot: &S::Spot,
+        prepared: Option<&S::Prepared<B>>,
+    ) -> bool {
+        self.shape.test_first(backend, self.words.as_slice(), spot, prepared)
+    }
+
+    /// See [`LayerShape::test_rest`].
+    #[inline(always)]
+    pub fn test_rest<B: Backend>(&self, backend: B, spot: &S::Spot) -> bool {
+        self.shape.test_rest(backend, self.words.as_slice(), spot)
+    }
+
+    /// True if the layer contains the item.
+    #[inline(always)]
+    pub fn contains<B: Backend>(&self, backend: B, spot: &S::Spot) -> bool {
+        self.test_first(backend, spot, None) && self.test_rest(backend, spot)
+    }
+
+    /// Estimates the items and the rate of the union of layers of equal shape. About `sample` pages
+    /// are counted.
+    pub fn estimate<'a>(
+        layers: impl Iterator<Item = &'a Self> + Clone,
+        sample: usize,
+    ) -> LayerEstimate
+    where
+        Self: 'a,
+    {
+        let Some(first) = layers.clone().next() else { return LayerEstimate::default() };
+        first.shape.estimate(layers.map(|layer| layer.words.as_slice()), sample)
+    }
+
+    /// Estimates the items and the rate of the layer by its fill. About `sample` pages are counted.
+    pub fn by_fill(&self, sample: usize) -> LayerEstimate {
+        Self::estimate(iter::once(self), sample)
+    }
+}
+
+impl<S: LayerShape> Layer<S> {
     /// An empty layer.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    fn build(shape: &Self::Shape) -> Result<Self, Error>;
+    pub fn build(plan: &Plan<S>) -> Result<Self, Error> {
+        Ok(Self { words: Words::for_bytes(plan.bytes())?, shape: plan.shape })
+    }
 
     /// A layer equal to this one.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    fn try_clone(&self) -> Result<Self, Error>;
-
-    /// The computed false-positive rate with `len` items, in [0, 1].
-    fn fp_rate(&self, len: u64) -> f64;
-
-    /// Estimates the items and the rate of the union of layers of equal shape. About `sample` pages
-    /// are counted.
-    fn estimate<'a>(layers: impl Iterator<Item = &'a Self> + Clone, sample: usize) -> LayerEstimate
-    where
-        Self: 'a;
-
-    /// Estimates the items and the rate of the layer by its fill. About `sample` pages are counted.
-    fn by_fill(&self, sample: usize) -> LayerEstimate {
-        Self::estimate(iter::once(self), sample)
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, ..*self })
     }
 
-    /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
-    fn first_byte(common: &Self::Common) -> u64;
+    /// The bits, to be written.
+    pub fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
 
-    /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:
-    /// arithmetic, equal on every server.
-    fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
+    /// See [`LayerShape::set`].
+    #[inline(always)]
+    pub fn set<B: Backend>(&mut self, backend: B, spot: &S::Spot) {
+        self.shape.set(backend, self.words.as_mut_slice(), spot);
+    }
+
+    /// See [`LayerShape::prefault`].
+    #[inline(always)]
+    pub fn prefault(&mut self, len: u64, spot: &S::Spot) {
+        self.shape.prefault(self.words.as_mut_slice(), len, spot);
+    }
+
+    /// Items in the layer, if it is not the newest one.
+    #[inline]
+    pub fn len_when_older(&self) -> u64 {
+        self.shape.len_when_older()
+    }
+}
+
+impl Extent for Unbuilt {
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Extent for Words {
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        Words::bytes(self)
+    }
+}
+
+impl Readable for Words {
+    #[inline(always)]
+    fn as_slice(&self) -> &[u64] {
+        Words::as_slice(self)
+    }
+}
+
+impl Extent for WordsRef<'_> {
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        WordsRef::bytes(*self)
+    }
+}
+
+impl Readable for WordsRef<'_> {
+    #[inline(always)]
+    fn as_slice(&self) -> &[u64] {
+        WordsRef::as_slice(*self)
+    }
+}
+
+impl Extent for &[u64] {
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        size_of_val(*self) as u64
+    }
+}
+
+impl Readable for &[u64] {
+    #[inline(always)]
+    fn as_slice(&self) -> &[u64] {
+        self
+    }
 }
 
 /// Items of a group, and where they lie in one layer.
@@ -188,7 +387,7 @@ pub trait Layer: Probe + sealed::Sealed {
 /// prefetches, tests and sets their blocks by their indexes. So a layout can locate several items
 /// at once, and nothing is computed twice. Indexes must be below the number of items; others give
 /// answers without meaning.
-pub trait Located<L: Layer>: Sized {
+pub trait Located<S: LayerShape>: Sized {
     /// No items.
     fn new() -> Self;
 
@@ -197,7 +396,7 @@ pub trait Located<L: Layer>: Sized {
 
     /// Adds an item, whose index is the number of items before it. There must be fewer than
     /// 64 items.
-    fn push(&mut self, hash: L::Hash);
+    fn push(&mut self, hash: S::Hash);
 
     /// The number of items.
     fn len(&self) -> usize;
@@ -209,37 +408,98 @@ pub trait Located<L: Layer>: Sized {
     }
 
     /// Locates all items in a layer, that of all calls below.
-    fn locate(&mut self, layer: &L);
+    fn locate(&mut self, layer: &Layer<S>);
 
     /// The hash of an item.
-    fn hash(&self, index: usize) -> L::Hash;
+    fn hash(&self, index: usize) -> S::Hash;
 
     /// Prefetches a part of an item's blocks.
-    fn prefetch(&self, layer: &L, index: usize, part: Part);
+    fn prefetch(&self, layer: &Layer<S>, index: usize, part: Part);
 
     /// True if an item's bits in the first part are set.
-    fn test_first<B: Backend>(&self, backend: B, layer: &L, index: usize) -> bool;
+    fn test_first<B: Backend>(&self, backend: B, layer: &Layer<S>, index: usize) -> bool;
 
     /// True if an item's other bits are set.
-    fn test_rest<B: Backend>(&self, backend: B, layer: &L, index: usize) -> bool;
+    fn test_rest<B: Backend>(&self, backend: B, layer: &Layer<S>, index: usize) -> bool;
 
     /// Sets all bits of an item.
-    fn set<B: Backend>(&self, backend: B, layer: &mut L, index: usize);
+    fn set<B: Backend>(&self, backend: B, layer: &mut Layer<S>, index: usize);
 
     /// True if the layer contains an item.
     #[inline(always)]
-    fn is_in<B: Backend>(&self, backend: B, layer: &L, index: usize) -> bool {
+    fn is_in<B: Backend>(&self, backend: B, layer: &Layer<S>, index: usize) -> bool {
         self.test_first(backend, layer, index) && self.test_rest(backend, layer, index)
     }
 
     /// Prefetches all blocks of all items if the layer is not in the nearest cache.
     #[inline(always)]
-    fn prefetch_all(&self, layer: &L) {
-        if layer.bytes() >= L::PREFETCH_FROM {
+    fn prefetch_all(&self, layer: &Layer<S>) {
+        if layer.bytes() >= S::PREFETCH_FROM {
             for index in 0..self.len() {
                 self.prefetch(layer, index, Part::First);
                 self.prefetch(layer, index, Part::Rest);
             }
+        }
+    }
+}
+
+/// Items of a group that are located one by one when their bits are needed.
+pub struct Hashes<H>(ArrayVec<H, { Mask::ITEMS }>);
+
+impl<S: LayerShape> Located<S> for Hashes<S::Hash>
+where
+    S::Hash: Default,
+{
+    #[inline(always)]
+    fn new() -> Self {
+        Self(ArrayVec::new())
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline(always)]
+    fn push(&mut self, hash: S::Hash) {
+        // There is room: the caller adds no more items.
+        let _ = self.0.try_push(hash);
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn locate(&mut self, _layer: &Layer<S>) {}
+
+    #[inline(always)]
+    fn hash(&self, index: usize) -> S::Hash {
+        self.0.get(index).copied().unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, layer: &Layer<S>, index: usize, part: Part) {
+        if let Some(hash) = self.0.get(index) {
+            layer.prefetch(&layer.locate(hash), part);
+        }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(&self, backend: B, layer: &Layer<S>, index: usize) -> bool {
+        self.0.get(index).is_some_and(|hash| layer.test_first(backend, &layer.locate(hash), None))
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, backend: B, layer: &Layer<S>, index: usize) -> bool {
+        self.0.get(index).is_some_and(|hash| layer.test_rest(backend, &layer.locate(hash)))
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&self, backend: B, layer: &mut Layer<S>, index: usize) {
+        if let Some(hash) = self.0.get(index) {
+            layer.set(backend, &layer.locate(hash));
         }
     }
 }

@@ -81,6 +81,7 @@
 //! |---|---|
 //! | [`any`] | a filter of any layout, or a windowed one |
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: geometry, layer, header |
+//! | [`classic`] | the bits of an item in RedisBloom's layout and valkey-bloom's |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
 //! | [`merge`], [`compact`] | the union of filters; smaller layers: a file for each layout |
 //! | [`window`] | windowed filters: a ring of generations |
@@ -105,7 +106,9 @@
 pub mod any;
 pub mod batch;
 pub mod bloomline;
+pub mod classic;
 pub mod compact;
+#[allow(unsafe_code)]
 pub mod layer;
 pub mod merge;
 pub mod redisbloom;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::iter;
 use std::ptr::NonNull;
+use std::slice;
 
-use crate::bloom::layer::Layer;
+use crate::bloom::layer::{Layer, LayerShape, Plan};
 use crate::chunk::Bits;
 use crate::error::{Error, HeaderError};
 use crate::math::estimate::{Estimate, LayerEstimate};
@@ -15,19 +16,19 @@ use crate::permit::{self, Permit};
 /// A list of layers. New items are inserted into the newest one; the older ones are full.
 ///
 /// An item is hashed once for all layers.
-pub struct ScalableFilter<L: Layer> {
-    pub(crate) common: L::Common,
+pub struct ScalableFilter<S: LayerShape> {
+    pub(crate) common: S::Common,
     pub(crate) newest_len: u64,
-    pub(crate) newest: L,
+    pub(crate) newest: Layer<S>,
     /// Oldest first.
-    pub(crate) older: Box<[L]>,
+    pub(crate) older: Box<[Layer<S>]>,
 }
 
-impl<L: Layer> fmt::Debug for ScalableFilter<L> {
+impl<S: LayerShape> fmt::Debug for ScalableFilter<S> {
     /// Writes the numbers of the filter, not its bits.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         to.debug_struct("ScalableFilter")
-            .field("layout", &L::LAYOUT)
+            .field("layout", &S::LAYOUT)
             .field("items", &self.len())
             .field("capacity", &self.capacity())
             .field("layers", &self.layer_count())
@@ -53,60 +54,55 @@ pub struct Increase {
 }
 
 /// Everything about a filter but its bits.
-pub(crate) struct Description<L: Layer> {
+pub(crate) struct Description<S: LayerShape> {
     /// What the layers have in common.
-    pub common: L::Common,
-    /// The shapes of the layers, oldest first; at least one.
-    pub shapes: Vec<L::Shape>,
+    pub common: S::Common,
+    /// The layers, oldest first; at least one.
+    pub plans: Vec<Plan<S>>,
     /// Items in the newest layer.
     pub newest_len: u64,
 }
 
-impl<L: Layer> Description<L> {
+impl<S: LayerShape> Description<S> {
     /// The filter, with all bits zero.
-    pub(crate) fn build(&self, permit: Permit) -> Result<ScalableFilter<L>, Error> {
-        ScalableFilter::with_shapes(self.common, &self.shapes, self.newest_len, permit)
+    pub(crate) fn build(&self, permit: Permit) -> Result<ScalableFilter<S>, Error> {
+        ScalableFilter::with_plans(self.common, &self.plans, self.newest_len, permit)
     }
 
     /// True if this describes the filter.
-    pub(crate) fn is_of(&self, filter: &ScalableFilter<L>) -> bool {
-        let is_of = |((layer, len), shape): ((&L, u64), &L::Shape)| {
-            layer.shape_with(len) == *shape && layer.words().bytes() == L::shape_bytes(shape)
-        };
-        self.newest_len == filter.newest_len
-            && self.shapes.len() == filter.layer_count() as usize
-            && filter.layers_with_len().zip(&self.shapes).all(is_of)
+    pub(crate) fn is_of(&self, filter: &ScalableFilter<S>) -> bool {
+        let plans = filter.layers_with_len().map(|(layer, len)| layer.plan_with(len));
+        self.newest_len == filter.newest_len && plans.eq(self.plans.iter().copied())
     }
 }
 
-impl<L: Layer> ScalableFilter<L> {
+impl<S: LayerShape> ScalableFilter<S> {
     /// An empty filter of one layer.
     ///
     /// # Errors
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
-    pub fn with_shape(common: L::Common, shape: &L::Shape, permit: Permit) -> Result<Self, Error> {
-        request::<L>(permit, [L::shape_bytes(shape)], 0, 1)?;
-        Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
+    pub fn with_plan(common: S::Common, plan: &Plan<S>, permit: Permit) -> Result<Self, Error> {
+        Self::with_plans(common, slice::from_ref(plan), 0, permit)
     }
 
-    /// An empty filter of layers with these shapes, oldest first; at least one.
+    /// An empty filter of these layers, oldest first; at least one.
     ///
     /// `permit` gets one demand for all layers together, before any bits are allocated.
-    pub(crate) fn with_shapes(
-        common: L::Common,
-        shapes: &[L::Shape],
+    pub(crate) fn with_plans(
+        common: S::Common,
+        plans: &[Plan<S>],
         newest_len: u64,
         permit: Permit,
     ) -> Result<Self, Error> {
-        let (newest, full) = shapes.split_last().ok_or(HeaderError::Layers(0))?;
-        request::<L>(permit, shapes.iter().map(L::shape_bytes), 0, shapes.len() as u32)?;
-        let older = try_collect(full.len(), full.iter().map(L::build))?;
-        Ok(Self { common, newest_len, newest: L::build(newest)?, older })
+        let (newest, full) = plans.split_last().ok_or(HeaderError::Layers(0))?;
+        request::<S>(permit, plans.iter().map(Plan::bytes), 0, plans.len() as u32)?;
+        let older = try_collect(full.len(), full.iter().map(Layer::build))?;
+        Ok(Self { common, newest_len, newest: Layer::build(newest)?, older })
     }
 
     /// A filter of these layers, oldest first; `None` for an empty list.
-    pub(crate) fn from_members(common: L::Common, mut layers: Vec<L>) -> Option<Self> {
+    pub(crate) fn from_members(common: S::Common, mut layers: Vec<Layer<S>>) -> Option<Self> {
         let newest = layers.pop()?;
         Some(Self {
             common,
@@ -123,9 +119,9 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        let bytes = self.layers().map(|layer| layer.words().bytes());
-        request::<L>(permit, bytes, 0, self.layer_count())?;
-        let older = try_collect(self.older.len(), self.older.iter().map(L::try_clone))?;
+        let bytes = self.layers().map(Layer::bytes);
+        request::<S>(permit, bytes, 0, self.layer_count())?;
+        let older = try_collect(self.older.len(), self.older.iter().map(Layer::try_clone))?;
         Ok(Self { newest: self.newest.try_clone()?, older, ..*self })
     }
 
@@ -157,13 +153,13 @@ impl<L: Layer> ScalableFilter<L> {
 
     /// What the layers have in common.
     #[inline(always)]
-    pub fn common(&self) -> &L::Common {
+    pub fn common(&self) -> &S::Common {
         &self.common
     }
 
     /// Items that were new when they were inserted. Cost: one step per layer.
     pub fn len(&self) -> u64 {
-        self.older.iter().map(L::len_when_older).fold(self.newest_len, u64::saturating_add)
+        self.older.iter().map(Layer::len_when_older).fold(self.newest_len, u64::saturating_add)
     }
 
     /// True if no item was inserted.
@@ -179,7 +175,7 @@ impl<L: Layer> ScalableFilter<L> {
 
     /// Items that all layers are sized for. Cost: one step per layer.
     pub fn capacity(&self) -> u64 {
-        self.layers().map(L::capacity).fold(0, u64::saturating_add)
+        self.layers().map(Layer::capacity).fold(0, u64::saturating_add)
     }
 
     /// New items that can be inserted before the newest layer is full.
@@ -194,12 +190,12 @@ impl<L: Layer> ScalableFilter<L> {
     }
 
     /// The layers, oldest first.
-    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &L> {
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Layer<S>> {
         self.older.iter().chain(iter::once(&self.newest))
     }
 
     /// The layers, oldest first, to be written.
-    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut L> {
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut Layer<S>> {
         self.older.iter_mut().chain(iter::once(&mut self.newest))
     }
 
@@ -209,7 +205,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// Only forged layers can hold more than 2^64 - 1 items together. Then the numbers of the
     /// oldest layers are reduced until the sum fits, so that a saved header can be loaded again.
     /// The number of the newest layer is never reduced, because it decides when the filter grows.
-    pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
+    pub fn layers_with_len(&self) -> impl Iterator<Item = (&Layer<S>, u64)> {
         let older = || self.older.iter().map(|layer| (layer, layer.len_when_older()));
         let sum =
             older().map(|(_, len)| u128::from(len)).sum::<u128>() + u128::from(self.newest_len);
@@ -229,7 +225,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// milliseconds, whatever the size and the number of layers. The loads of the pages of a layer
     /// differ by some 4 %, so the standard error of the fill of a layer with `n` counted pages is
     /// about 0.02 / sqrt(n).
-    pub fn samples(&self) -> impl Iterator<Item = (&L, usize)> {
+    pub fn samples(&self) -> impl Iterator<Item = (&Layer<S>, usize)> {
         let all = self.bits_bytes();
         self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
     }
@@ -256,7 +252,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// Bytes of the filter: its header, its table of layers and its bits. They follow from the
     /// geometry alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        L::size_bytes(self.bits_bytes(), self.layer_count())
+        S::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
     /// What was added since the filter had `layers` layers, and the newest of them had `newest_len`
@@ -265,43 +261,43 @@ impl<L: Layer> ScalableFilter<L> {
     /// Cost: one step per new layer.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Increase {
         let before = layers as usize;
-        let full = self.older.iter().skip(before.saturating_sub(1)).map(L::len_when_older);
+        let full = self.older.iter().skip(before.saturating_sub(1)).map(Layer::len_when_older);
         let items = full.fold(self.newest_len, u64::wrapping_add);
-        let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::wrapping_add);
-        let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
-        let bytes_before = if layers == 0 { 0 } else { L::size_bytes(0, layers) };
+        let capacity = self.layers().skip(before).map(Layer::capacity).fold(0, u64::wrapping_add);
+        let bits = self.layers().skip(before).map(Layer::bytes).sum();
+        let bytes_before = if layers == 0 { 0 } else { S::size_bytes(0, layers) };
         Increase {
             items: items.wrapping_sub(newest_len),
             layers: self.layer_count() - layers,
             capacity,
-            bytes: L::size_bytes(bits, self.layer_count()) - bytes_before,
+            bytes: S::size_bytes(bits, self.layer_count()) - bytes_before,
         }
     }
 
     /// Bytes of the bits of all layers.
     pub(crate) fn bits_bytes(&self) -> u64 {
-        self.layers().map(|layer| layer.words().bytes()).sum()
+        self.layers().map(Layer::bytes).sum()
     }
 
     /// Adds the next layer.
     ///
     /// # Errors
     ///
-    /// Those of [`Layer::successor`] and [`Layer::build`], and [`Error::Refused`] by `permit`. The
+    /// Those of [`LayerShape::successor`] and [`Layer::build`], and [`Error::Refused`] by `permit`. The
     /// filter is unchanged then.
     #[cold]
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();
-        let last = self.newest.shape_with(self.newest_len);
-        let (common, shape) = L::successor(&self.common, &last, layers - 1, self.capacity())?;
-        request::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers + 1)?;
-        let layer = L::build(&shape)?;
+        let last = self.newest.plan_with(self.newest_len);
+        let (common, next) = S::successor(&self.common, &last, layers - 1, self.capacity())?;
+        request::<S>(permit, [next.bytes()], self.bits_bytes(), layers + 1)?;
+        let layer = Layer::build(&next)?;
 
         let mut older = std::mem::take(&mut self.older).into_vec();
         let room = older.try_reserve_exact(1);
         if room.is_ok() {
             let mut full = std::mem::replace(&mut self.newest, layer);
-            full.retire(self.newest_len);
+            full.shape.retire(self.newest_len);
             older.push(full);
             self.newest_len = 0;
             self.common = common;
@@ -312,8 +308,8 @@ impl<L: Layer> ScalableFilter<L> {
 }
 
 /// Lets `mover` move the bits of layers; see [`ScalableFilter::relocate`].
-pub(crate) fn relocate_layers<'a, L: Layer + 'a>(
-    layers: impl Iterator<Item = &'a mut L>,
+pub(crate) fn relocate_layers<'a, S: LayerShape + 'a>(
+    layers: impl Iterator<Item = &'a mut Layer<S>>,
     from: usize,
     mover: &mut Mover,
     mut should_stop: impl FnMut() -> bool,
@@ -338,19 +334,19 @@ pub(crate) fn sample_of(bytes: u64, all: u64) -> usize {
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has layers whose bits
 /// take `present` bytes together, and `layers` layers in the end.
-pub(crate) fn request<L: Layer>(
+pub(crate) fn request<S: LayerShape>(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     present: u64,
     layers: u32,
 ) -> Result<(), Error> {
-    let size = |bytes| L::size_bytes(present.saturating_add(bytes), layers);
-    permit::request(permit, L::LAYOUT, new, size)
+    let size = |bytes| S::size_bytes(present.saturating_add(bytes), layers);
+    permit::request(permit, S::LAYOUT, new, size)
 }
 
-impl<L: Layer> Bits for ScalableFilter<L> {
+impl<S: LayerShape> Bits for ScalableFilter<S> {
     fn first_byte(&self) -> u64 {
-        L::first_byte(&self.common)
+        S::first_byte(&self.common)
     }
 
     fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::BlockedLayer;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::window::{Generation, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};

@@ -1,6 +1,6 @@
 //! A plan, and its values by number.
 
-use bloomline_core::bloom::bloomline::Shape;
+use bloomline_core::bloom::bloomline::BlockedPlan;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
@@ -93,7 +93,7 @@ impl Column {
         Self::ALL.into_iter().find(|column| *column as u32 == number)
     }
 
-    fn of(self, layer: &Shape, items: u64) -> f64 {
+    fn of(self, layer: &BlockedPlan, items: u64) -> f64 {
         let (capacity, geometry) = (layer.capacity() as f64, layer.geometry());
         match self {
             Self::Capacity => capacity,

@@ -2,7 +2,6 @@
 
 use crate::calls::Calls;
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::valkey::MAX_CAPACITY;

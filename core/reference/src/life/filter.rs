@@ -1,8 +1,6 @@
 //! A filter of either family, with the operations that both have.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::batch::contains_spot;
-use bloomline_core::bloom::layer::{Layer, Probe};
 use bloomline_core::bloom::redisbloom::RedisBloomFilter;
 use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::WindowedFilter;
@@ -43,12 +41,12 @@ pub fn emptied(
             WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
         }
         AnyFilter::RedisBloom(filter) => {
-            let shape = filter.layers().next().expect("a layer").shape_with(0);
-            RedisBloomFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
+            let plan = filter.layers().next().expect("a layer").plan_with(0);
+            RedisBloomFilter::with_plan(*filter.common(), &plan, permit).map(Into::into)
         }
         AnyFilter::ValkeyBloom(filter) => {
-            let shape = filter.layers().next().expect("a layer").shape_with(0);
-            ValkeyFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
+            let plan = filter.layers().next().expect("a layer").plan_with(0);
+            ValkeyFilter::with_plan(*filter.common(), &plan, permit).map(Into::into)
         }
     }
 }
@@ -232,7 +230,7 @@ impl Filter {
         match self {
             Self::Bloom(AnyFilter::Bloomline(filter)) => {
                 let hash = item_hash(item, filter.seed());
-                filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
+                filter.layers().any(|layer| layer.contains(Scalar, &layer.locate(&hash)))
             }
             Self::Bloom(AnyFilter::Windowed(filter)) => {
                 let (hash, now) = (item_hash(item, filter.seed()), filter.time_at(now));
@@ -240,7 +238,7 @@ impl Filter {
                     .generations()
                     .filter(|(_, generation)| now < expires(&filter.spec(), generation))
                     .flat_map(|(_, generation)| generation.layers())
-                    .any(|layer| contains_spot(&layer, Scalar, &layer.locate(&hash)))
+                    .any(|layer| layer.contains(Scalar, &layer.locate(&hash)))
             }
             _ => self.contains(item, now),
         }

@@ -1,8 +1,8 @@
 //! The reference model of a filter of any kind.
 
 use bloomline_core::chunk::Bits;
+use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_core::host::{AnyFilter, Layer};
 
 use super::filter::{Filter, Outcome};
 use crate::checks::check::bits;
@@ -181,7 +181,7 @@ impl Oracle {
                 };
                 let newest = filter.layers().next_back().expect("at least one");
                 if is_changed {
-                    model.compact(newest.shape().fold().stored(), newest.capacity());
+                    model.compact(newest.fold().stored(), newest.capacity());
                 }
                 (None, true)
             }

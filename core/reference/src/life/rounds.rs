@@ -1,8 +1,9 @@
 //! What a filter costs after many rounds of insertions and compactions, beside one that is
 //! compacted once, at the end.
 
+use bloomline_core::bloom::layer::{Layer, LayerShape};
 use bloomline_core::bloom::scalable::ScalableFilter;
-use bloomline_core::host::{AnyFilter, Layer};
+use bloomline_core::host::AnyFilter;
 
 use super::filter::{Filter, Outcome};
 use super::kinds::Numbers;
@@ -54,9 +55,9 @@ struct Bounds {
     size: f64,
 }
 
-fn assert_cost<L: Layer>(
-    filter: &ScalableFilter<L>,
-    alone: &ScalableFilter<L>,
+fn assert_cost<S: LayerShape>(
+    filter: &ScalableFilter<S>,
+    alone: &ScalableFilter<S>,
     target: f64,
     bounds: &Bounds,
 ) {
@@ -65,8 +66,7 @@ fn assert_cost<L: Layer>(
     let more = (filter.capacity() as f64).ln() / bounds.step.ln();
     let most = f64::from(alone.layer_count()) + more;
     assert!(f64::from(filter.layer_count()) <= most, "more than {most} layers: {filter:?}");
-    let bits =
-        |filter: &ScalableFilter<L>| filter.layers().map(|it| it.words().bytes()).sum::<u64>();
+    let bits = |filter: &ScalableFilter<S>| filter.layers().map(Layer::bytes).sum::<u64>();
     let ratio = bits(filter) as f64 / bits(alone) as f64;
     assert!(ratio <= bounds.size, "{ratio} of {}: {filter:?}, {alone:?}", bounds.size);
 }

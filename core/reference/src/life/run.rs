@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::cuckoo::work;
 use bloomline_core::host::{AnyFilter, Demand};

@@ -5,7 +5,6 @@ use std::ptr::NonNull;
 
 use crate::bloom::bloomline::Filter;
 use crate::bloom::bloomline::length::is_length;
-use crate::bloom::layer::Layer;
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{self, RedisBloomFilter};
 use crate::bloom::scalable::Increase;

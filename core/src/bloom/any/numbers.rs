@@ -29,7 +29,7 @@ pub struct LayerNumbers {
 impl LayerNumbers {
     fn of_bloomline(layer: LayerRef, len: u64, error_rate: f64) -> Self {
         Self {
-            bits: layer.shape().bytes() * 8,
+            bits: layer.bytes() * 8,
             hashes: layer.geometry().hashes(),
             hash_bits: 128,
             capacity: layer.capacity(),

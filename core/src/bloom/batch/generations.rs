@@ -1,7 +1,7 @@
 //! What single items and batches need of a filter of any kind.
 
 use super::group::Group;
-use crate::bloom::layer::{Layer, Located, Probe};
+use crate::bloom::layer::{Layer, LayerShape, Located};
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::mask::Mask;
@@ -12,7 +12,7 @@ use crate::simd::Backend;
 /// generation, and never rotates.
 pub(crate) trait Generations: Sized {
     /// Hashes, locates and tests items.
-    type Layer: Layer;
+    type Shape: LayerShape;
 
     /// What items are hashed with.
     fn seed(&self) -> SeedOf<Self>;
@@ -22,7 +22,7 @@ pub(crate) trait Generations: Sized {
 
     /// The layer, if it is the only one: items are located once.
     #[inline(always)]
-    fn only_layer(&self) -> Option<&Self::Layer> {
+    fn only_layer(&self) -> Option<&Layer<Self::Shape>> {
         None
     }
 
@@ -30,7 +30,7 @@ pub(crate) trait Generations: Sized {
     fn contains_hash<B: Backend>(&self, backend: B, hash: &HashOf<Self>, now: u64) -> bool;
 
     /// Which items of a group the generations contain that answer at the time `now`.
-    fn test_group<B: Backend>(&self, backend: B, group: &Group<Self::Layer, B>, now: u64) -> Mask;
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<Self::Shape, B>, now: u64) -> Mask;
 
     /// Inserts an item of which nothing is known. A rotation that it causes happens at the time
     /// `now`, in milliseconds, which filters without a window ignore.
@@ -70,7 +70,7 @@ pub(crate) trait Generations: Sized {
     fn insert_group<B: Backend>(
         &mut self,
         backend: B,
-        group: &Group<Self::Layer, B>,
+        group: &Group<Self::Shape, B>,
         now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
@@ -78,13 +78,13 @@ pub(crate) trait Generations: Sized {
 }
 
 /// What the items of a filter are hashed with.
-pub(crate) type SeedOf<F> = <<F as Generations>::Layer as Probe>::Seed;
+pub(crate) type SeedOf<F> = <<F as Generations>::Shape as LayerShape>::Seed;
 /// The hash of an item in the layers of a filter.
-pub(crate) type HashOf<F> = <<F as Generations>::Layer as Probe>::Hash;
+pub(crate) type HashOf<F> = <<F as Generations>::Shape as LayerShape>::Hash;
 /// Where an item lies in a layer of a filter.
-pub(crate) type SpotOf<F> = <<F as Generations>::Layer as Probe>::Spot;
+pub(crate) type SpotOf<F> = <<F as Generations>::Shape as LayerShape>::Spot;
 /// The items of a group in the only layer of a filter.
-pub(crate) type LocatedOf<F> = <<F as Generations>::Layer as Layer>::Located;
+pub(crate) type LocatedOf<F> = <<F as Generations>::Shape as LayerShape>::Located;
 
 /// Answers. False if this was the last answer.
 #[inline(always)]

@@ -2,18 +2,18 @@
 
 use arrayvec::ArrayVec;
 
-use crate::bloom::layer::{Part, Probe};
+use crate::bloom::layer::{Layer, LayerShape, Part, Readable};
 use crate::mask::Mask;
 use crate::simd::Backend;
 
 /// The hashes of up to [`Mask::ITEMS`] items, as many as a processor can fetch blocks for at once,
 /// and what is prepared of them for many layers.
-pub(crate) struct Group<L: Probe, B: Backend> {
-    hashes: ArrayVec<L::Hash, { Mask::ITEMS }>,
-    prepared: ArrayVec<L::Prepared<B>, { Mask::ITEMS }>,
+pub(crate) struct Group<S: LayerShape, B: Backend> {
+    hashes: ArrayVec<S::Hash, { Mask::ITEMS }>,
+    prepared: ArrayVec<S::Prepared<B>, { Mask::ITEMS }>,
 }
 
-impl<L: Probe, B: Backend> Group<L, B> {
+impl<S: LayerShape, B: Backend> Group<S, B> {
     /// No items.
     #[inline(always)]
     pub(super) fn new() -> Self {
@@ -29,7 +29,7 @@ impl<L: Probe, B: Backend> Group<L, B> {
 
     /// Adds an item. There must be fewer than [`Mask::ITEMS`].
     #[inline(always)]
-    pub(super) fn push(&mut self, hash: L::Hash) {
+    pub(super) fn push(&mut self, hash: S::Hash) {
         // There is room: the caller adds no more items.
         let _ = self.hashes.try_push(hash);
     }
@@ -39,13 +39,13 @@ impl<L: Probe, B: Backend> Group<L, B> {
     pub(super) fn prepare(&mut self, backend: B) {
         for hash in &self.hashes {
             // There is room for as many as there are hashes.
-            let _ = self.prepared.try_push(L::prepare(backend, hash));
+            let _ = self.prepared.try_push(S::prepare(backend, hash));
         }
     }
 
     /// The hashes.
     #[inline(always)]
-    pub(super) fn hashes(&self) -> &[L::Hash] {
+    pub(super) fn hashes(&self) -> &[S::Hash] {
         &self.hashes
     }
 
@@ -57,11 +57,8 @@ impl<L: Probe, B: Backend> Group<L, B> {
 
     /// Prefetches a part of the blocks that some of the items have in a layer.
     #[inline(always)]
-    pub(super) fn prefetch<P>(&self, layer: &P, items: Mask, part: Part)
-    where
-        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
-    {
-        if layer.bytes() < P::PREFETCH_FROM {
+    pub(super) fn prefetch<W: Readable>(&self, layer: &Layer<S, W>, items: Mask, part: Part) {
+        if layer.bytes() < S::PREFETCH_FROM {
             return;
         }
         for index in items {
@@ -75,12 +72,10 @@ impl<L: Probe, B: Backend> Group<L, B> {
     /// passed. About one absent item in twelve passes by chance: a branch per item would be
     /// mispredicted once or twice.
     #[inline(always)]
-    pub(super) fn test<P>(&self, backend: B, layer: &P, pending: Mask) -> Mask
-    where
-        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
-    {
+    pub(super) fn test<W: Readable>(&self, backend: B, layer: &Layer<S, W>, pending: Mask) -> Mask {
+        let layer = &layer.local();
         let passed = self.test_first(backend, layer, pending);
-        if layer.bytes() >= P::STAGED_FROM {
+        if layer.bytes() >= S::STAGED_FROM {
             self.prefetch(layer, passed, Part::Rest);
         }
         let mut found = Mask::EMPTY;
@@ -96,10 +91,7 @@ impl<L: Probe, B: Backend> Group<L, B> {
     /// If at least half of the group is pending, all items are tested and the result is masked: to
     /// find the next pending item takes as long as to test it.
     #[inline(always)]
-    fn test_first<P>(&self, backend: B, layer: &P, pending: Mask) -> Mask
-    where
-        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
-    {
+    fn test_first<W: Readable>(&self, backend: B, layer: &Layer<S, W>, pending: Mask) -> Mask {
         let mut passed = Mask::EMPTY;
         if pending.count() * 2 >= self.hashes.len() {
             let (hashes, last_hashes) = self.hashes.as_chunks::<4>();
@@ -127,13 +119,13 @@ impl<L: Probe, B: Backend> Group<L, B> {
     /// The hash of an item of a mask of this group.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "masks of a group hold items of the group")]
-    fn hash(&self, index: usize) -> &L::Hash {
+    fn hash(&self, index: usize) -> &S::Hash {
         &self.hashes[index]
     }
 
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "masks of a group hold items of the group")]
-    fn prepared(&self, index: usize) -> &L::Prepared<B> {
+    fn prepared(&self, index: usize) -> &S::Prepared<B> {
         &self.prepared[index]
     }
 }

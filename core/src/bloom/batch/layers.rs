@@ -4,19 +4,14 @@ use std::borrow::Borrow;
 
 use super::generations::{Generations, goes_on_after};
 use super::group::Group;
-use crate::bloom::layer::{Layer, Located, Part, Probe};
+use crate::bloom::layer::{Layer, LayerShape, Located, Part, Readable};
 use crate::bloom::scalable::ScalableFilter;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::mask::Mask;
+use crate::memory::words::Words;
 use crate::permit::Permit;
 use crate::simd::Backend;
-
-/// True if a layer contains the item.
-#[inline(always)]
-pub fn contains_spot<L: Probe, B: Backend>(layer: &L, backend: B, spot: &L::Spot) -> bool {
-    layer.test_first(backend, spot, None) && layer.test_rest(backend, spot)
-}
 
 /// Which of some items of a group any of the layers contains. The first parts in the first layer
 /// are prefetched already.
@@ -25,15 +20,12 @@ pub fn contains_spot<L: Probe, B: Backend>(layer: &L, backend: B, spot: &L::Spot
 /// the nearest cache. The first parts in a layer are prefetched while the layer before it is
 /// tested; the blocks of all layers would not fit that cache.
 #[inline(always)]
-pub(super) fn test_layers<L: Probe, P, B: Backend>(
+pub(super) fn test_layers<S: LayerShape, W: Readable, B: Backend>(
     backend: B,
-    group: &Group<L, B>,
-    mut layers: impl Iterator<Item: Borrow<P>>,
+    group: &Group<S, B>,
+    mut layers: impl Iterator<Item: Borrow<Layer<S, W>>>,
     items: Mask,
-) -> Mask
-where
-    P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
-{
+) -> Mask {
     let mut missing = items;
     let mut next = layers.next();
     while let Some(layer) = next {
@@ -49,11 +41,11 @@ where
     items.without(missing)
 }
 
-impl<L: Layer> ScalableFilter<L> {
+impl<S: LayerShape> ScalableFilter<S> {
     #[inline(always)]
-    fn older_contain<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
+    fn older_contain<B: Backend>(&self, backend: B, hash: &S::Hash) -> bool {
         for layer in self.older.iter().rev() {
-            if contains_spot(layer, backend, &layer.locate(hash)) {
+            if layer.contains(backend, &layer.locate(hash)) {
                 return true;
             }
         }
@@ -65,7 +57,7 @@ impl<L: Layer> ScalableFilter<L> {
     pub(super) fn push<B: Backend>(
         &mut self,
         backend: B,
-        mut spot: L::Spot,
+        mut spot: S::Spot,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         if self.room() == 0 {
@@ -78,48 +70,48 @@ impl<L: Layer> ScalableFilter<L> {
     }
 }
 
-impl<L: Layer> Generations for ScalableFilter<L> {
-    type Layer = L;
+impl<S: LayerShape> Generations for ScalableFilter<S> {
+    type Shape = S;
 
     #[inline(always)]
-    fn seed(&self) -> L::Seed {
-        L::seed(&self.common)
+    fn seed(&self) -> S::Seed {
+        S::seed(&self.common)
     }
 
     #[inline(always)]
-    fn locate(&self, hash: &L::Hash) -> L::Spot {
+    fn locate(&self, hash: &S::Hash) -> S::Spot {
         self.newest.locate(hash)
     }
 
     #[inline(always)]
-    fn only_layer(&self) -> Option<&L> {
+    fn only_layer(&self) -> Option<&Layer<S>> {
         self.older.is_empty().then_some(&self.newest)
     }
 
     /// The newest layer is tested first: it is the largest, and holds the most recent items.
     #[inline(always)]
-    fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash, _now: u64) -> bool {
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &S::Hash, _now: u64) -> bool {
         let spot = self.newest.locate(hash);
-        contains_spot(&self.newest, backend, &spot) || self.older_contain(backend, hash)
+        self.newest.contains(backend, &spot) || self.older_contain(backend, hash)
     }
 
     #[inline(always)]
-    fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>, _now: u64) -> Mask {
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<S, B>, _now: u64) -> Mask {
         group.prefetch(&self.newest, group.all(), Part::First);
-        test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all())
+        test_layers::<S, Words, B>(backend, group, self.layers().rev(), group.all())
     }
 
     #[inline(always)]
     fn insert_spot<B: Backend>(
         &mut self,
         backend: B,
-        spot: L::Spot,
+        spot: S::Spot,
         _now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         self.newest.prefault(self.newest_len, &spot);
-        let is_found = contains_spot(&self.newest, backend, &spot)
-            || self.older_contain(backend, &spot.into());
+        let is_found =
+            self.newest.contains(backend, &spot) || self.older_contain(backend, &spot.into());
         if is_found { Ok(Insertion::Present) } else { self.push(backend, spot, permit) }
     }
 
@@ -127,7 +119,7 @@ impl<L: Layer> Generations for ScalableFilter<L> {
     fn insert_located<B: Backend>(
         &mut self,
         backend: B,
-        located: &L::Located,
+        located: &S::Located,
         index: usize,
         now: u64,
         permit: Permit,
@@ -150,7 +142,7 @@ impl<L: Layer> Generations for ScalableFilter<L> {
     fn insert_group<B: Backend>(
         &mut self,
         backend: B,
-        group: &Group<L, B>,
+        group: &Group<S, B>,
         _now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
@@ -163,7 +155,8 @@ impl<L: Layer> Generations for ScalableFilter<L> {
         group.prefetch(&self.newest, group.all(), Part::Rest);
         // What is found stays found. An item that is not found may be inserted as another item of
         // the group, into the newest layer.
-        let mut found = test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all());
+        let mut found =
+            test_layers::<S, Words, B>(backend, group, self.layers().rev(), group.all());
         for (index, hash) in group.hashes().iter().enumerate() {
             if found.contains(index) {
                 answer(Ok(Insertion::Present));
@@ -171,7 +164,7 @@ impl<L: Layer> Generations for ScalableFilter<L> {
             }
             let layers = self.older.len();
             let spot = self.newest.locate(hash);
-            let result = if contains_spot(&self.newest, backend, &spot) {
+            let result = if self.newest.contains(backend, &spot) {
                 Ok(Insertion::Present)
             } else {
                 self.push(backend, spot, permit)

@@ -21,8 +21,7 @@ use arrayvec::ArrayVec;
 
 use self::generations::{Generations, LocatedOf, SeedOf, SpotOf, goes_on_after};
 use self::group::Group;
-pub use self::layers::contains_spot;
-use crate::bloom::layer::{Layer, Located, Part, Probe};
+use crate::bloom::layer::{Layer, LayerShape, Located, Part};
 use crate::bloom::scalable::ScalableFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::error::Error;
@@ -69,7 +68,7 @@ pub(crate) trait GenerationsExt: Generations {
 
 impl<F: Generations> GenerationsExt for F {}
 
-impl<L: Layer> ScalableFilter<L> {
+impl<S: LayerShape> ScalableFilter<S> {
     /// True if the item may have been inserted: always true for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
         self.test(item, 0)
@@ -134,13 +133,13 @@ impl WindowedFilter {
 /// Does the work for a batch with the fastest backend for this layout.
 #[inline(always)]
 fn dispatch<F: Generations, T: Task>(task: T) -> T::Output {
-    if F::Layer::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
+    if F::Shape::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// Does the work for one item with the fastest backend for this layout.
 #[inline(always)]
 fn dispatch_single<F: Generations, T: Task>(task: T) -> T::Output {
-    if F::Layer::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
+    if F::Shape::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// The most items of a call that are few: for these a group takes longer to prepare than it saves.
@@ -160,15 +159,15 @@ fn are_few(items: &impl Iterator) -> bool {
 fn locate_few<F: Generations>(
     spots: &mut Spots<F>,
     seed: &SeedOf<F>,
-    layer: &F::Layer,
+    layer: &Layer<F::Shape>,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     spots.clear();
-    F::Layer::hash_all(seed, items.take(FEW), |hash| {
+    F::Shape::hash_all(seed, items.take(FEW), |hash| {
         // There is room: no more items are taken than that.
         let _ = spots.try_push(layer.locate(&hash));
     });
-    if layer.bytes() >= F::Layer::PREFETCH_FROM {
+    if layer.bytes() >= F::Shape::PREFETCH_FROM {
         for spot in &*spots {
             layer.prefetch(spot, Part::First);
             layer.prefetch(spot, Part::Rest);
@@ -182,11 +181,11 @@ fn locate_few<F: Generations>(
 fn locate_next<F: Generations>(
     located: &mut LocatedOf<F>,
     seed: &SeedOf<F>,
-    layer: &F::Layer,
+    layer: &Layer<F::Shape>,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     located.clear();
-    F::Layer::hash_all(seed, items.take(Mask::ITEMS), |hash| located.push(hash));
+    F::Shape::hash_all(seed, items.take(Mask::ITEMS), |hash| located.push(hash));
     located.locate(layer);
     !located.is_empty()
 }
@@ -194,13 +193,13 @@ fn locate_next<F: Generations>(
 /// Hashes the next items, as many as there is room for. False at the end.
 #[inline(always)]
 fn hash_next<F: Generations, B: Backend>(
-    group: &mut Group<F::Layer, B>,
+    group: &mut Group<F::Shape, B>,
     backend: B,
     seed: &SeedOf<F>,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     group.clear();
-    F::Layer::hash_all(seed, items.take(Mask::ITEMS), |hash| group.push(hash));
+    F::Shape::hash_all(seed, items.take(Mask::ITEMS), |hash| group.push(hash));
     group.prepare(backend);
     !group.hashes().is_empty()
 }
@@ -217,7 +216,7 @@ impl<F: Generations> Task for ContainsOne<'_, '_, F> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> bool {
-        let hash = F::Layer::hash(&self.filter.seed(), self.item);
+        let hash = F::Shape::hash(&self.filter.seed(), self.item);
         self.filter.contains_hash(backend, &hash, self.now)
     }
 }
@@ -235,7 +234,7 @@ impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
-        let hash = F::Layer::hash(&self.filter.seed(), self.item);
+        let hash = F::Shape::hash(&self.filter.seed(), self.item);
         let spot = self.filter.locate(&hash);
         self.filter.insert_spot(backend, spot, self.now, self.permit)
     }
@@ -270,12 +269,12 @@ where
             return;
         };
         let seed = self.filter.seed();
-        let is_staged = layer.bytes() >= F::Layer::STAGED_FROM;
+        let is_staged = layer.bytes() >= F::Shape::STAGED_FROM;
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
             while locate_few::<F>(&mut spots, &seed, layer, &mut self.items) {
                 for spot in &spots {
-                    (self.answer)(contains_spot(layer, backend, spot));
+                    (self.answer)(layer.contains(backend, spot));
                 }
             }
             return;

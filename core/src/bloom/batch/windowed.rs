@@ -6,25 +6,25 @@
 
 use arrayvec::ArrayVec;
 
-use super::contains_spot;
 use super::generations::{Generations, goes_on_after};
 use super::group::Group;
 use super::layers::test_layers;
+use crate::bloom::bloomline::BlockedShape;
 use crate::bloom::bloomline::layer::set_bits;
 use crate::bloom::bloomline::locate::{Spot, locate};
-use crate::bloom::bloomline::{BlockedLayer, LayerRef};
-use crate::bloom::layer::{Layer, Part, Probe};
+use crate::bloom::layer::Part;
 use crate::bloom::window::ring::{Ring, in_ring};
 use crate::bloom::window::{GenerationRef, WindowedFilter};
 use crate::error::Error;
 use crate::hash::xxh3::ItemHash;
 use crate::insertion::Insertion;
 use crate::mask::Mask;
+use crate::memory::words::WordsRef;
 use crate::permit::Permit;
 use crate::simd::Backend;
 
 impl Generations for WindowedFilter {
-    type Layer = BlockedLayer;
+    type Shape = BlockedShape;
 
     #[inline(always)]
     fn seed(&self) -> u64 {
@@ -54,7 +54,7 @@ impl Generations for WindowedFilter {
     }
 
     #[inline(always)]
-    fn test_group<B: Backend>(&self, backend: B, group: &Group<BlockedLayer, B>, now: u64) -> Mask {
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<BlockedShape, B>, now: u64) -> Mask {
         let (now, lifetime) = (self.time_at(now), self.lifetime());
         in_ring!(self, all => {
             let answering = all.rev().take_while(|one| one.answers(now, lifetime));
@@ -62,7 +62,7 @@ impl Generations for WindowedFilter {
             if let Some(first) = layers.peek() {
                 group.prefetch(first, group.all(), Part::First);
             }
-            test_layers::<_, LayerRef, B>(backend, group, layers, group.all())
+            test_layers::<_, WordsRef, B>(backend, group, layers, group.all())
         })
     }
 
@@ -86,7 +86,7 @@ impl Generations for WindowedFilter {
     fn insert_group<B: Backend>(
         &mut self,
         backend: B,
-        group: &Group<BlockedLayer, B>,
+        group: &Group<BlockedShape, B>,
         now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
@@ -141,7 +141,7 @@ impl WindowedFilter {
     #[inline(always)]
     fn newest_contains<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
         let newest = self.newest();
-        contains_spot(&newest.regular, backend, spot)
+        newest.regular.contains(backend, spot)
             || newest.overflow.is_some_and(|filter| filter.contains_hash(backend, &spot.hash, 0))
     }
 
@@ -254,7 +254,7 @@ fn generation_contains<B: Backend>(
         return true;
     }
     let layer = &generation.regular;
-    contains_spot(layer, backend, &layer.locate(hash))
+    layer.contains(backend, &layer.locate(hash))
 }
 
 /// Where the items of a group are.
@@ -275,7 +275,7 @@ impl Known {
         all: impl DoubleEndedIterator<Item = GenerationRef<'a>>,
         newest: usize,
         backend: B,
-        group: &Group<BlockedLayer, B>,
+        group: &Group<BlockedShape, B>,
     ) -> Self {
         let mut known =
             Self { in_newest: Mask::EMPTY, in_older: Mask::EMPTY, origins: [0; Mask::ITEMS] };
@@ -285,7 +285,7 @@ impl Known {
             group.prefetch(&newest.regular, missing, Part::First);
             group.prefetch(&newest.regular, missing, Part::Rest);
             let layers = newest.layers().rev();
-            known.in_newest = test_layers::<_, LayerRef, B>(backend, group, layers, missing);
+            known.in_newest = test_layers::<_, WordsRef, B>(backend, group, layers, missing);
             missing = missing.without(known.in_newest);
         }
         let mut next = all.next();
@@ -299,7 +299,7 @@ impl Known {
                 group.prefetch(&next.regular, missing, Part::First);
             }
             let layers = generation.layers().rev();
-            let found = test_layers::<_, LayerRef, B>(backend, group, layers, missing);
+            let found = test_layers::<_, WordsRef, B>(backend, group, layers, missing);
             missing = missing.without(found);
             known.in_older = known.in_older.or(found);
             for item in found {

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::iter;
 
-use super::fold::Fold;
-use super::geometry::{BLOCK_BYTES, Geometry};
-use super::rate::fp_rate;
+use super::geometry::Geometry;
+use super::layer::BlockedPlan;
 use super::sizing::{MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR};
 use crate::error::Error;
 use crate::hash::xxh3::COLLISION;
@@ -48,54 +47,6 @@ const LEAST_SHARE: u64 = 4;
 /// Bytes per unit of the origin of the bits.
 pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
 
-/// A layer in the Bloomline layout, before it is built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
-    /// Items that the layer is sized for.
-    pub(crate) capacity: u64,
-    /// Its blocks, and the bits per item in them.
-    pub(crate) geometry: Geometry,
-    /// Pages in memory.
-    pub(crate) stored: u32,
-}
-
-impl Shape {
-    /// Items that the layer is sized for.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// Its blocks, and the bits per item in them. Of a folded layer, those of the hashed pages.
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    /// Bytes of the layer's bits.
-    pub fn bytes(&self) -> u64 {
-        u64::from(self.stored) * self.geometry.blocks_per_page() * BLOCK_BYTES
-    }
-
-    /// How the hashed pages share the stored ones.
-    pub fn fold(&self) -> Fold {
-        Fold::new(self.geometry.pages(), self.stored.into())
-    }
-
-    /// The computed false-positive rate with `len` inserted items, in [0, 1].
-    pub fn fp_rate(&self, len: u64) -> f64 {
-        if self.geometry.is_folded() {
-            self.fold().fp_rate(&self.geometry, len)
-        } else {
-            fp_rate(&self.geometry, len)
-        }
-    }
-
-    /// The shape with fewer pages in memory, and another capacity.
-    pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
-        let geometry = self.geometry.with_folds(fold.folds());
-        Self { capacity, geometry, stored: fold.stored() as u32 }
-    }
-}
-
 impl Common {
     /// The first layer of a filter.
     ///
@@ -103,7 +54,7 @@ impl Common {
     ///
     /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`] or
     /// [`Error::ErrorRateTooSmall`] for a number that is out of range.
-    pub(crate) fn first(spec: Spec, seed: u64) -> Result<(Self, Shape), Error> {
+    pub(crate) fn first(spec: Spec, seed: u64) -> Result<(Self, BlockedPlan), Error> {
         // The first layer gets half of the target rate, which may be in range although the target
         // rate is not. The condition is written so that NaN fails.
         if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {
@@ -123,7 +74,7 @@ impl Common {
             return Err(Error::Capacity(capacity));
         }
         let common = Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
-        common.with_shape(capacity, common.layer_error(0))
+        common.with_plan(capacity, common.layer_error(0))
     }
 
     /// Capacity, target rate and growth of the filter.
@@ -146,26 +97,26 @@ impl Common {
     /// [`Error::ErrorRateTooSmall`] if the next layer would be out of range.
     pub(crate) fn successor(
         &self,
-        last: &Shape,
+        last: &BlockedPlan,
         index: u32,
         capacity: u64,
-    ) -> Result<(Self, Shape), Error> {
+    ) -> Result<(Self, BlockedPlan), Error> {
         if matches!(self.growth, SmallGrowth::Fixed) {
-            return Err(Error::Full(last.capacity));
+            return Err(Error::Full(last.capacity()));
         }
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
         let next = self.after(last);
-        let (capacity, error) = next.planned(last.capacity, index + 1, capacity);
-        next.with_shape(capacity, error)
+        let (capacity, error) = next.planned(last.capacity(), index + 1, capacity);
+        next.with_plan(capacity, error)
     }
 
     /// What the layers have in common once `last` is an older layer.
-    pub(crate) fn after(&self, last: &Shape) -> Self {
+    pub(crate) fn after(&self, last: &BlockedPlan) -> Self {
         let growth = match self.growth {
             SmallGrowth::Scaling { expansion, is_compacted } => {
-                let is_compacted = is_compacted || last.geometry.is_folded();
+                let is_compacted = is_compacted || last.geometry().is_folded();
                 SmallGrowth::Scaling { expansion, is_compacted }
             }
             SmallGrowth::Fixed => SmallGrowth::Fixed,
@@ -211,9 +162,9 @@ impl Common {
         (capacity.min(most.max(1)), budget / 2.0)
     }
 
-    fn with_shape(self, capacity: u64, error: f64) -> Result<(Self, Shape), Error> {
+    fn with_plan(self, capacity: u64, error: f64) -> Result<(Self, BlockedPlan), Error> {
         let geometry = Geometry::new(capacity, error)?;
-        Ok((self, Shape { capacity, geometry, stored: geometry.pages() as u32 }))
+        Ok((self, BlockedPlan::new(capacity, geometry)))
     }
 
     /// True if an older layer is folded, so that the next one follows a compaction.
@@ -296,16 +247,16 @@ impl Common {
 ///
 /// The result of a thread's last call is cached: when memory is short, a call computes the next
 /// layer of one filter for each of its items.
-fn rate_when_full(layer: &Shape) -> f64 {
+fn rate_when_full(layer: &BlockedPlan) -> f64 {
     thread_local! {
-        static LAST: Cell<Option<(Shape, f64)>> = const { Cell::new(None) };
+        static LAST: Cell<Option<(BlockedPlan, f64)>> = const { Cell::new(None) };
     }
     if let Some((last, rate)) = LAST.get()
         && last == *layer
     {
         return rate;
     }
-    let rate = layer.fp_rate(layer.capacity);
+    let rate = layer.fp_rate(layer.capacity());
     LAST.set(Some((*layer, rate)));
     rate
 }
@@ -321,18 +272,18 @@ impl Spec {
     /// let layers: Vec<_> = spec.layers().flatten().take(3).map(|layer| layer.capacity()).collect();
     /// assert_eq!(layers, [100, 200, 400]);
     /// ```
-    pub fn layers(self) -> impl Iterator<Item = Result<Shape, Error>> {
+    pub fn layers(self) -> impl Iterator<Item = Result<BlockedPlan, Error>> {
         // Sizes do not depend on the seed.
         let mut next = Some(Common::first(self, 0));
         let (mut index, mut capacity) = (0, 0u64);
         iter::from_fn(move || {
             let layer = next.take()?;
-            if let Ok((common, shape)) = &layer {
-                capacity = capacity.saturating_add(shape.capacity);
-                next = Some(common.successor(shape, index, capacity));
+            if let Ok((common, plan)) = &layer {
+                capacity = capacity.saturating_add(plan.capacity());
+                next = Some(common.successor(plan, index, capacity));
                 index += 1;
             }
-            Some(layer.map(|(_, shape)| shape))
+            Some(layer.map(|(_, plan)| plan))
         })
     }
 
@@ -348,17 +299,17 @@ impl Spec {
     /// let (before, after) = spec.compacted(100_000).unwrap();
     /// assert!(after.bytes() < before.bytes() / 6);
     /// ```
-    pub fn compacted(self, items: u64) -> Option<(Shape, Shape)> {
-        let (mut common, mut shape) = Common::first(self, 0).ok()?;
+    pub fn compacted(self, items: u64) -> Option<(BlockedPlan, BlockedPlan)> {
+        let (mut common, mut plan) = Common::first(self, 0).ok()?;
         let (mut index, mut len) = (0, items);
-        while len > shape.capacity {
-            len -= shape.capacity;
+        while len > plan.capacity() {
+            len -= plan.capacity();
             // The filter was not compacted yet, so the capacity of the older layers has no effect.
-            (common, shape) = common.successor(&shape, index, 0).ok()?;
+            (common, plan) = common.successor(&plan, index, 0).ok()?;
             index += 1;
         }
-        let after = shape.compacted(common.compacted_error(index), len, len, len);
-        Some((shape, after.unwrap_or(shape)))
+        let after = plan.compacted(common.compacted_error(index), len, len, len);
+        Some((plan, after.unwrap_or(plan)))
     }
 
     /// The target rate of layer `index`, counted from 0. `older_rates` is the sum of the computed

@@ -23,12 +23,12 @@
 //! little-endian. The geometry is derived from the header and not stored in it, so the header
 //! cannot contradict the geometry. `docs/format.md` describes the format.
 
-use super::growth::{Common, Shape};
+use super::growth::Common;
 use super::irregular::{self, IrregularRecords};
 pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
 use super::length::{is_length, pad_header};
 use super::sizing::REVISION;
-use super::{BlockedLayer, Filter};
+use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
@@ -54,7 +54,7 @@ impl Filter {
     pub fn encode_header(&self) -> Vec<u8> {
         let spec = self.spec();
         let mut records = Vec::new();
-        let layers = self.layers().map(BlockedLayer::shape);
+        let layers = self.layers().map(BlockedLayer::plan);
         irregular::encode(&self.common, layers, &mut records);
         let first_byte = self.common.first_byte();
         let is_extended = !records.is_empty() || first_byte != 0;
@@ -100,7 +100,7 @@ impl Filter {
     /// # Errors
     ///
     /// [`Error::Header`], and the errors of [`Filter::new`] for a parameter out of range.
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<BlockedLayer>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<BlockedShape>, Error> {
         let is_extended = bytes.len() >= EXTENDED_BYTES;
         if !is_length(bytes.len()) {
             return Err(HeaderError::Length(bytes.len()).into());
@@ -119,19 +119,19 @@ impl Filter {
             return Err(HeaderError::Reserved.into());
         }
         let mut irregular = IrregularRecords::new(records, bytes.len())?;
-        let mut shapes = Vec::new();
+        let mut plans = Vec::new();
         let (common, first) = Common::first(spec, seed)?;
-        let common = irregular::layers((common, first), layers, &mut irregular, &mut shapes)?;
+        let common = irregular::layers((common, first), layers, &mut irregular, &mut plans)?;
         let is_regular = !irregular.had_any() && first_byte == 0;
         irregular.finish(bytes.len())?;
         if is_extended && is_regular {
             return Err(HeaderError::Version(EXTENDED_VERSION).into());
         }
         let common = common.with_first_byte(first_byte).ok_or(HeaderError::Offset(first_byte))?;
-        if newest_len > shapes.last().map_or(0, Shape::capacity) {
+        if newest_len > plans.last().map_or(0, BlockedPlan::capacity) {
             return Err(HeaderError::Len(newest_len).into());
         }
-        Ok(Description { common, shapes, newest_len })
+        Ok(Description { common, plans, newest_len })
     }
 }
 

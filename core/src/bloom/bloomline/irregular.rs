@@ -7,7 +7,8 @@
 //! ```
 
 use super::fold::Fold;
-use super::growth::{Common, Shape};
+use super::growth::Common;
+use super::layer::BlockedPlan;
 use super::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
@@ -29,9 +30,10 @@ pub struct Irregular {
 
 impl Irregular {
     /// The record of layer `index`; `None` if it has all its pages and the expected capacity.
-    fn of(index: u32, layer: &Shape, capacity: u64) -> Option<Self> {
-        let record = Self { index, pages: layer.stored, capacity: layer.capacity };
-        (layer.geometry.is_folded() || layer.capacity != capacity).then_some(record)
+    fn of(index: u32, layer: &BlockedPlan, capacity: u64) -> Option<Self> {
+        let pages = layer.fold().stored() as u32;
+        let record = Self { index, pages, capacity: layer.capacity() };
+        (layer.geometry().is_folded() || layer.capacity() != capacity).then_some(record)
     }
 
     /// The bytes of a record.
@@ -81,9 +83,9 @@ impl<'a> IrregularRecords<'a> {
     /// There is no such layer.
     pub(crate) fn next(
         &mut self,
-        expected: Shape,
+        expected: BlockedPlan,
         allows: impl FnOnce(f64) -> bool,
-    ) -> Result<Shape, Error> {
+    ) -> Result<BlockedPlan, Error> {
         let index = self.index;
         self.index += 1;
         let Some((record, rest)) = self.rest.split_first() else { return Ok(expected) };
@@ -95,13 +97,13 @@ impl<'a> IrregularRecords<'a> {
         (self.rest, self.has_any) = (rest, true);
         let pages = u64::from(record.pages);
         let invalid = HeaderError::Irregular(index).into();
-        if !(1..=expected.geometry.pages()).contains(&pages) {
+        if !(1..=expected.geometry().pages()).contains(&pages) {
             return Err(invalid);
         }
-        let fold = Fold::new(expected.geometry.pages(), pages);
-        let shape = expected.folded(fold, record.capacity);
-        let is_irregular = Irregular::of(index, &shape, expected.capacity).is_some();
-        if is_irregular && allows(shape.fp_rate(shape.capacity)) { Ok(shape) } else { Err(invalid) }
+        let fold = Fold::new(expected.geometry().pages(), pages);
+        let plan = expected.folded(fold, record.capacity);
+        let is_irregular = Irregular::of(index, &plan, expected.capacity()).is_some();
+        if is_irregular && allows(plan.fp_rate(plan.capacity())) { Ok(plan) } else { Err(invalid) }
     }
 
     /// True if there was a record.
@@ -124,35 +126,39 @@ impl<'a> IrregularRecords<'a> {
     }
 }
 
-/// The layers of a filter, oldest first, appended to `shapes`. Returns what they have in common.
+/// The layers of a filter, oldest first, appended to `plans`. Returns what they have in common.
 ///
 /// # Errors
 ///
 /// Those of [`Filter::new`](super::Filter::new); [`HeaderError::Layers`] if a filter of this `spec`
 /// cannot have this number of layers, at least one; [`HeaderError::Irregular`].
 pub(crate) fn layers(
-    (common, first): (Common, Shape),
+    (common, first): (Common, BlockedPlan),
     layers: u32,
     records: &mut IrregularRecords,
-    shapes: &mut Vec<Shape>,
+    plans: &mut Vec<BlockedPlan>,
 ) -> Result<Common, Error> {
     let too_many = || Error::from(HeaderError::Layers(layers));
-    let (mut common, mut shape, mut capacity) = (common, first, 0u64);
+    let (mut common, mut plan, mut capacity) = (common, first, 0u64);
     for index in 0..layers {
         if index > 0 {
-            let next = common.successor(&shape, index - 1, capacity);
-            (common, shape) = next.map_err(|_| too_many())?;
+            let next = common.successor(&plan, index - 1, capacity);
+            (common, plan) = next.map_err(|_| too_many())?;
         }
-        shape = records.next(shape, |rate| common.allows(rate))?;
-        capacity = capacity.saturating_add(shape.capacity);
-        try_push(shapes, shape)?;
+        plan = records.next(plan, |rate| common.allows(rate))?;
+        capacity = capacity.saturating_add(plan.capacity());
+        try_push(plans, plan)?;
     }
     if layers == 0 { Err(too_many()) } else { Ok(common) }
 }
 
 /// Appends the records of the layers of a filter, oldest first. `common` is what the layers have in
 /// common.
-pub(crate) fn encode(common: &Common, layers: impl Iterator<Item = Shape>, bytes: &mut Vec<u8>) {
+pub(crate) fn encode(
+    common: &Common,
+    layers: impl Iterator<Item = BlockedPlan>,
+    bytes: &mut Vec<u8>,
+) {
     // Only the layers after a compaction need the sums.
     let needs_sums = common.is_compacted();
     let (mut common, mut expected, mut older) =
@@ -163,8 +169,8 @@ pub(crate) fn encode(common: &Common, layers: impl Iterator<Item = Shape>, bytes
         }
         if needs_sums {
             common = common.after(&layer);
-            older = older.saturating_add(layer.capacity);
+            older = older.saturating_add(layer.capacity());
         }
-        (expected, _) = common.planned(layer.capacity, index + 1, older);
+        (expected, _) = common.planned(layer.capacity(), index + 1, older);
     }
 }

@@ -1,17 +1,22 @@
 //! One Bloom filter of fixed capacity in the Bloomline layout.
 
-use std::hint::assert_unchecked;
+use std::hint::{assert_unchecked, black_box};
 use std::iter;
 
-use super::geometry::Geometry;
-use super::growth::Shape;
+use super::fold::Fold;
+use super::geometry::{BLOCK_BYTES, Geometry};
+use super::growth::Common;
 use super::locate::{Spot, locate};
-use crate::bloom::layer::{Part, Probe};
+use super::located::LocatedBlocks;
+use super::rate::fp_rate;
+use crate::bloom::layer::{Extent, Layer, LayerShape, Part, Plan, Unbuilt, sealed};
+use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::estimate::LayerEstimate;
 use crate::memory::fill::fill_of_union;
-use crate::memory::words::{Words, WordsRef};
+use crate::memory::words::WordsRef;
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
+use crate::spec::Layout;
 
 /// Bytes of a filter besides the bits of its layers and the table of its older layers: the size of
 /// [`Filter`](super::Filter) on a 64-bit machine.
@@ -21,51 +26,65 @@ pub(crate) const FILTER_BYTES: u64 = 96;
 /// Sizes must not depend on the machine that computes them.
 pub(crate) const LAYER_BYTES: u64 = 32;
 
-/// A bit array of fixed size, and the geometry that maps items to its bits.
-#[derive(Debug)]
-pub struct BlockedLayer {
-    /// At least one block: `build` allocates the pages of a geometry, which are not empty, and only
-    /// folding changes their number, to that of a geometry too.
-    pub(crate) words: Words,
+/// The capacity of a layer, and the geometry that maps items to its bits. Of a folded layer, the
+/// number of stored pages follows from that of its bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockedShape {
     pub(crate) capacity: u64,
     pub(crate) geometry: Geometry,
 }
 
-impl BlockedLayer {
-    /// The geometry of the layer.
+/// A layer in the Bloomline layout.
+pub type BlockedLayer = Layer<BlockedShape>;
+
+/// A layer in the Bloomline layout to be read, whose bits may be a part of other memory.
+pub type LayerRef<'a> = Layer<BlockedShape, WordsRef<'a>>;
+
+/// A layer in the Bloomline layout, before it is built.
+pub type BlockedPlan = Plan<BlockedShape>;
+
+impl<W: Extent> Layer<BlockedShape, W> {
+    /// The geometry: of a folded layer, that of the hashed pages.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
-        &self.geometry
+        &self.shape.geometry
     }
 
-    /// The layer without its bits.
-    pub fn shape(&self) -> Shape {
-        self.view().shape()
+    /// How the hashed pages share the stored ones.
+    pub fn fold(&self) -> Fold {
+        self.shape.fold(self.words.bytes())
     }
+}
 
+impl BlockedLayer {
     /// The layer, to be read.
     #[inline(always)]
     pub fn view(&self) -> LayerRef<'_> {
         debug_assert!(self.words.len() >= BLOCK_SECTORS as u64, "a layer without a block");
-        LayerRef { words: self.words.view(), capacity: self.capacity, geometry: self.geometry }
+        Layer { words: self.words.view(), shape: self.shape }
     }
 }
 
-/// A layer to be read: a [`BlockedLayer`], or one whose bits are a part of other memory.
-#[derive(Clone, Copy)]
-pub struct LayerRef<'a> {
-    /// At least one block.
-    words: WordsRef<'a>,
-    capacity: u64,
-    geometry: Geometry,
+impl BlockedPlan {
+    /// A layer that is not folded.
+    pub(crate) fn new(capacity: u64, geometry: Geometry) -> Self {
+        let words = Unbuilt { bytes: geometry.bytes() };
+        Self { words, shape: BlockedShape { capacity, geometry } }
+    }
+
+    /// The plan with fewer pages in memory, and another capacity.
+    pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
+        let geometry = self.shape.geometry.with_folds(fold.folds());
+        let words = Unbuilt { bytes: fold.stored() * self.shape.page_bytes() };
+        Self { words, shape: BlockedShape { capacity, geometry } }
+    }
 }
 
 impl LayerRef<'static> {
     /// A layer of one block, without items.
     pub(crate) const NONE: Self = Self {
         words: WordsRef::new(&[0; BLOCK_SECTORS]),
-        capacity: 1,
-        geometry: Geometry::of_pages(1, 1, 1, 1),
+        shape: BlockedShape { capacity: 1, geometry: Geometry::of_pages(1, 1, 1, 1) },
     };
 }
 
@@ -73,118 +92,42 @@ impl<'a> LayerRef<'a> {
     /// An unfolded layer with these bits; `None` without a block of them.
     #[inline(always)]
     pub(crate) fn new(words: &'a [u64], capacity: u64, geometry: Geometry) -> Option<Self> {
-        let layer = Self { words: WordsRef::new(words), capacity, geometry };
-        (!layer.blocks().is_empty()).then_some(layer)
-    }
-
-    /// The bits.
-    pub fn words(&self) -> WordsRef<'a> {
-        self.words
-    }
-
-    /// Items the layer is sized for.
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    /// The geometry of the layer.
-    pub fn geometry(&self) -> &Geometry {
-        &self.geometry
-    }
-
-    /// The layer without its bits.
-    pub fn shape(&self) -> Shape {
-        let page_blocks = self.geometry.blocks_per_page();
-        let stored = (self.blocks().len() as u64 / page_blocks) as u32;
-        Shape { capacity: self.capacity, geometry: self.geometry, stored }
-    }
-
-    /// The computed false-positive rate with `len` items, in [0, 1].
-    pub fn fp_rate(&self, len: u64) -> f64 {
-        self.shape().fp_rate(len)
-    }
-
-    /// See [`Layer::by_fill`](crate::bloom::layer::Layer::by_fill).
-    pub(crate) fn by_fill(&self, sample: usize) -> LayerEstimate {
-        Self::estimate(iter::once(*self), sample)
-    }
-
-    /// See [`Layer::estimate`](crate::bloom::layer::Layer::estimate).
-    pub(super) fn estimate(
-        layers: impl Iterator<Item = Self> + Clone,
-        sample: usize,
-    ) -> LayerEstimate {
-        let Some(shape) = layers.clone().next().map(|layer| layer.shape()) else {
-            return LayerEstimate::default();
-        };
-        let fold = shape.fold();
-        let page_words = shape.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
-        let mut start = 0;
-        let fills = fold.shared_pages().map(|shared| {
-            let len = shared.pages as usize * page_words;
-            let range = start..start + len;
-            start += len;
-            let words = layers
-                .clone()
-                .map(|layer| layer.words.as_slice().get(range.clone()).unwrap_or_default());
-            // The sample is divided by size, and each part has at least one page.
-            fill_of_union(words, (sample as u64 * shared.pages / fold.stored()) as usize)
-        });
-        fold.estimate(&shape.geometry, fills)
-    }
-
-    #[inline(always)]
-    fn blocks(&self) -> &'a [Block] {
-        Block::of(self.words.as_slice())
+        let is_layer = !Block::of(words).is_empty();
+        let shape = BlockedShape { capacity, geometry };
+        is_layer.then_some(Self { words: WordsRef::new(words), shape })
     }
 }
 
-/// What an item is tested in: the blocks of a layer, and where they lie.
-///
-/// # Safety
-///
-/// There is at least one block.
-unsafe trait Blocks {
-    fn blocks(&self) -> &[Block];
-
-    fn geometry(&self) -> Geometry;
-}
-
-// SAFETY: the invariant of `words`.
-unsafe impl Blocks for BlockedLayer {
-    #[inline(always)]
-    fn blocks(&self) -> &[Block] {
-        Block::of(self.words.as_slice())
+impl BlockedShape {
+    fn page_bytes(&self) -> u64 {
+        self.geometry.blocks_per_page() * BLOCK_BYTES
     }
 
-    #[inline(always)]
-    fn geometry(&self) -> Geometry {
-        self.geometry
+    /// How the hashed pages share the pages of `bytes` bytes.
+    fn fold(&self, bytes: u64) -> Fold {
+        Fold::new(self.geometry.pages(), bytes / self.page_bytes())
     }
 }
 
-// SAFETY: the invariant of `words`.
-unsafe impl Blocks for LayerRef<'_> {
-    #[inline(always)]
-    fn blocks(&self) -> &[Block] {
-        Block::of(self.words.as_slice())
-    }
+impl sealed::Sealed for BlockedShape {}
 
-    #[inline(always)]
-    fn geometry(&self) -> Geometry {
-        self.geometry
-    }
-}
-
-impl<L: Blocks> Probe for L {
-    type Seed = u64;
-    type Hash = ItemHash;
-    type Spot = Spot;
-    type Prepared<B: Backend> = B::Pattern;
+impl LayerShape for BlockedShape {
+    const LAYOUT: Layout = Layout::Bloomline;
     // Smaller layers are in cache: a prefetch costs more than it gains.
     const PREFETCH_FROM: u64 = 128 << 10;
     const STAGED_FROM: u64 = 8 << 20;
     const IS_VECTORIZED: bool = true;
+    type Common = Common;
+    type Seed = u64;
+    type Hash = ItemHash;
+    type Spot = Spot;
+    type Prepared<B: Backend> = B::Pattern;
+    type Located = LocatedBlocks;
+
+    #[inline(always)]
+    fn seed(common: &Common) -> u64 {
+        common.seed
+    }
 
     #[inline(always)]
     fn hash(seed: &u64, item: &[u8]) -> ItemHash {
@@ -197,25 +140,25 @@ impl<L: Blocks> Probe for L {
     }
 
     #[inline(always)]
-    fn locate(&self, hash: &ItemHash) -> Spot {
-        let blocks = self.blocks().len();
-        let spot = locate(hash, &self.geometry(), blocks as u64);
-        if !self.geometry().is_folded() {
-            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which
-            // `Blocks` guarantees. The compiler, which cannot know that, drops the check of the
-            // index where a spot is used at once.
+    unsafe fn locate(self, words: &[u64], hash: &ItemHash) -> Spot {
+        let blocks = Block::of(words).len();
+        let spot = locate(hash, &self.geometry, blocks as u64);
+        if !self.geometry.is_folded() {
+            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which a
+            // layer guarantees. The compiler, which cannot know that, drops the check of the index
+            // where a spot is used at once.
             unsafe { assert_unchecked(spot.first < blocks) };
         }
         spot
     }
 
     #[inline(always)]
-    fn prefetch(&self, spot: &Spot, part: Part) {
-        let blocks = self.blocks().as_ptr();
+    fn prefetch(self, words: &[u64], spot: &Spot, part: Part) {
+        let blocks = Block::of(words).as_ptr();
         match part {
             Part::First => prefetch(blocks.wrapping_add(spot.first)),
             Part::Rest => {
-                for (index, _) in spot.further(&self.geometry()) {
+                for (index, _) in spot.further(&self.geometry) {
                     prefetch(blocks.wrapping_add(index));
                 }
             }
@@ -224,13 +167,14 @@ impl<L: Blocks> Probe for L {
 
     #[inline(always)]
     fn test_first<B: Backend>(
-        &self,
+        self,
         backend: B,
+        words: &[u64],
         spot: &Spot,
         prepared: Option<&B::Pattern>,
     ) -> bool {
-        let Some(block) = self.blocks().get(spot.first) else { return false };
-        let bits = self.geometry().bits_per_block();
+        let Some(block) = Block::of(words).get(spot.first) else { return false };
+        let bits = self.geometry.bits_per_block();
         match prepared {
             Some(&pattern) => backend.test(block, pattern, bits),
             None => backend.test_once(block, spot.hash.pattern, bits),
@@ -238,13 +182,82 @@ impl<L: Blocks> Probe for L {
     }
 
     #[inline(always)]
-    fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
-        test_blocks(backend, self.blocks(), self.geometry(), spot.further(&self.geometry()))
+    fn test_rest<B: Backend>(self, backend: B, words: &[u64], spot: &Spot) -> bool {
+        test_blocks(backend, Block::of(words), self.geometry, spot.further(&self.geometry))
     }
 
     #[inline(always)]
-    fn bytes(&self) -> u64 {
-        size_of_val(self.blocks()) as u64
+    fn set<B: Backend>(self, backend: B, words: &mut [u64], spot: &Spot) {
+        set_bits(words, self.geometry, backend, spot);
+    }
+
+    /// The operating system backs a page at its first access, and again at its first write if it
+    /// was only read: reading first would cost two page faults per item. With four items per page
+    /// on average, `1 - e^-4` or 98 % of the pages are backed; small layers do not matter.
+    #[inline(always)]
+    fn prefault(self, words: &mut [u64], len: u64, spot: &Spot) {
+        const ITEMS_PER_PAGE: u64 = 4;
+        const FROM_PAGES: u64 = 256;
+        let pages = self.geometry.pages();
+        if len < pages * ITEMS_PER_PAGE
+            && pages >= FROM_PAGES
+            && let Some(Block([sector, ..])) = Block::of_mut(words).get_mut(spot.first)
+        {
+            // One instruction that reads and writes; the compiler does not know that it changes
+            // nothing.
+            *sector |= black_box(0);
+        }
+    }
+
+    #[inline]
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn successor(
+        common: &Common,
+        last: &BlockedPlan,
+        index: u32,
+        capacity: u64,
+    ) -> Result<(Common, BlockedPlan), Error> {
+        common.successor(last, index, capacity)
+    }
+
+    fn fp_rate(&self, bytes: u64, len: u64) -> f64 {
+        if self.geometry.is_folded() {
+            self.fold(bytes).fp_rate(&self.geometry, len)
+        } else {
+            fp_rate(&self.geometry, len)
+        }
+    }
+
+    fn estimate<'a>(
+        &self,
+        layers: impl Iterator<Item = &'a [u64]> + Clone,
+        sample: usize,
+    ) -> LayerEstimate {
+        let bytes = layers.clone().next().map_or(0, size_of_val);
+        let fold = self.fold(bytes as u64);
+        let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
+        let mut start = 0;
+        let fills = fold.shared_pages().map(|shared| {
+            let len = shared.pages as usize * page_words;
+            let range = start..start + len;
+            start += len;
+            let words = layers.clone().map(|all| all.get(range.clone()).unwrap_or_default());
+            // The sample is divided by size, and each part has at least one page.
+            fill_of_union(words, (sample as u64 * shared.pages / fold.stored()) as usize)
+        });
+        fold.estimate(&self.geometry, fills)
+    }
+
+    fn first_byte(common: &Common) -> u64 {
+        common.first_byte()
+    }
+
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
+        let table = u64::from(layers - 1) * LAYER_BYTES;
+        bits_bytes.saturating_add(FILTER_BYTES + table)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::geometry::Geometry;
-use super::layer::{BlockedLayer, set_blocks, test_blocks};
+use super::layer::{BlockedLayer, BlockedShape, set_blocks, test_blocks};
 use super::locate::{FURTHER, locate, next_within, stride};
 use crate::bloom::layer::{Located, Part};
 use crate::hash::xxh3::{ItemHash, mix};
@@ -45,7 +45,7 @@ fn put(numbers: &mut PerItem, index: usize, number: u64) {
     numbers[index % Mask::ITEMS] = number;
 }
 
-impl Located<BlockedLayer> for LocatedBlocks {
+impl Located<BlockedShape> for LocatedBlocks {
     #[inline(always)]
     fn new() -> Self {
         let [block_hashes, patterns] = [[0; Mask::ITEMS]; 2];
@@ -71,7 +71,7 @@ impl Located<BlockedLayer> for LocatedBlocks {
 
     #[inline(always)]
     fn locate(&mut self, layer: &BlockedLayer) {
-        self.locate_all(&layer.geometry, Block::of(layer.words.as_slice()).len() as u64);
+        self.locate_all(&layer.shape.geometry, Block::of(layer.words.as_slice()).len() as u64);
     }
 
     #[inline(always)]
@@ -85,7 +85,7 @@ impl Located<BlockedLayer> for LocatedBlocks {
         match part {
             Part::First => prefetch(blocks.wrapping_add(self.first(index).0)),
             Part::Rest => {
-                for (block, _) in self.further(&layer.geometry, index) {
+                for (block, _) in self.further(&layer.shape.geometry, index) {
                     prefetch(blocks.wrapping_add(block));
                 }
             }
@@ -95,18 +95,23 @@ impl Located<BlockedLayer> for LocatedBlocks {
     #[inline(always)]
     fn test_first<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
         let blocks = Block::of(layer.words.as_slice());
-        test_blocks(backend, blocks, layer.geometry, iter::once(self.first(index)))
+        test_blocks(backend, blocks, layer.shape.geometry, iter::once(self.first(index)))
     }
 
     #[inline(always)]
     fn test_rest<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
         let blocks = Block::of(layer.words.as_slice());
-        test_blocks(backend, blocks, layer.geometry, self.further(&layer.geometry, index))
+        test_blocks(
+            backend,
+            blocks,
+            layer.shape.geometry,
+            self.further(&layer.shape.geometry, index),
+        )
     }
 
     #[inline(always)]
     fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
-        let geometry = layer.geometry;
+        let geometry = layer.shape.geometry;
         let blocks = Block::of_mut(layer.words.as_mut_slice());
         set_blocks(backend, blocks, geometry, iter::once(self.first(index)));
         set_blocks(backend, blocks, geometry, self.further(&geometry, index));

@@ -15,11 +15,11 @@ pub mod rate;
 pub mod sizing;
 mod table;
 
-pub use growth::{Common, Shape};
-pub use layer::{BlockedLayer, LayerRef};
+pub use growth::Common;
+pub use layer::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
 
 /// A scalable filter in the Bloomline layout.
-pub type Filter = crate::bloom::scalable::ScalableFilter<BlockedLayer>;
+pub type Filter = crate::bloom::scalable::ScalableFilter<BlockedShape>;
 
 // 96 bytes are a size class of the servers' allocator. A larger filter would take the next one.
 #[cfg(target_pointer_width = "64")]

@@ -2,9 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{CompactLayer, Newest};
+use super::{CompactShape, Newest};
 use crate::bloom::bloomline::fold::Fold;
-use crate::bloom::bloomline::{BlockedLayer, Common, Shape};
+use crate::bloom::bloomline::{BlockedLayer, BlockedPlan, BlockedShape, Common};
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
@@ -17,23 +17,24 @@ const LEAST_SAVING: u64 = 16;
 /// in its own memory, and takes none besides.
 const FEW_PAGES: u64 = 8;
 
-impl Shape {
-    /// The shape with the fewest pages with which the rate is at most `error` with `least` items.
+impl BlockedPlan {
+    /// The plan with the fewest pages with which the rate is at most `error` with `least` items.
     /// The layer has `items` items, at most `least`, and `len` of them are counted. `None` if that
     /// saves less than 1/16.
     ///
     /// The capacity falls to what the layer may hold then.
     pub(crate) fn compacted(&self, error: f64, least: u64, len: u64, items: u64) -> Option<Self> {
-        let to = self.fold().smallest(&self.geometry, least, error);
+        let to = self.fold().smallest(self.geometry(), least, error);
         self.compacted_to(to, error, least, len, items)
     }
 
     /// The same with evenly filled pages, if that takes at most half as many pages more: they take
     /// up to twice the items, and the filter goes on growing.
     fn compacted_evenly(&self, error: f64, least: u64, len: u64, items: u64) -> Option<Self> {
-        let to = self.fold().smallest(&self.geometry, least, error);
+        let to = self.fold().smallest(self.geometry(), least, error);
         let even = to.evened();
-        let is_better = even.stored() <= self.stored.into() && even.stored() * 2 <= to.stored() * 3;
+        let is_better =
+            even.stored() <= self.fold().stored() && even.stored() * 2 <= to.stored() * 3;
         self.compacted_to(if is_better { even } else { to }, error, least, len, items)
     }
 
@@ -42,50 +43,55 @@ impl Shape {
         if (from.stored() - to.stored()) * LEAST_SAVING < from.stored() {
             return None;
         }
-        let most = self.capacity.max(least);
-        let room = to.items_at(&self.geometry, error, least, most) - items;
-        let capacity = self.capacity.min(len.saturating_add(room)).max(1);
+        let most = self.capacity().max(least);
+        let room = to.items_at(self.geometry(), error, least, most) - items;
+        let capacity = self.capacity().min(len.saturating_add(room)).max(1);
         Some(self.folded(to, capacity))
     }
 }
 
-impl CompactLayer for BlockedLayer {
+impl CompactShape for BlockedShape {
     fn is_folded(&self) -> bool {
         self.geometry.is_folded()
     }
 
-    fn created(common: &Common) -> Option<(Common, Shape)> {
+    fn created(common: &Common) -> Option<(Common, BlockedPlan)> {
         Common::first(common.spec(), common.seed).ok()
     }
 
-    fn folded(&self, common: &Common, index: u32, newest: &Newest) -> Option<(Common, Shape)> {
+    fn folded(
+        layer: &BlockedLayer,
+        common: &Common,
+        index: u32,
+        newest: &Newest,
+    ) -> Option<(Common, BlockedPlan)> {
         let &Newest { len, items, older, .. } = newest;
-        let shape = self.shape();
+        let plan = layer.plan();
         let common = common.moved(newest.filter_bytes)?;
         if !newest.is_further {
             return Some((
                 common,
-                shape.compacted(common.compacted_error(index), items, len, items)?,
+                plan.compacted(common.compacted_error(index), items, len, items)?,
             ));
         }
         let least = items.max(Common::least_room(older)).max(1);
         let folded =
-            shape.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
-        let saved = shape.bytes() - folded.bytes();
+            plan.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
+        let saved = plan.bytes() - folded.bytes();
         (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some((common, folded))
     }
 
     /// Folds to a few pages in new memory, and to more of them, or without memory, in place.
-    fn fold(&mut self, folded: &Shape) {
-        let (from, to) = (self.shape().fold(), folded.fold());
-        (self.capacity, self.geometry) = (folded.capacity, folded.geometry);
-        let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
+    fn fold(layer: &mut BlockedLayer, folded: &BlockedPlan) {
+        let (from, to) = (layer.fold(), folded.fold());
+        layer.shape = folded.shape;
+        let page_words = layer.geometry().blocks_per_page() as usize * BLOCK_SECTORS;
         if to.stored() > from.stored() / FEW_PAGES {
-            fold_in_place(&mut self.words, page_words, from, to);
-        } else if let Ok(words) = merged_pages(&self.words, page_words, from, to) {
-            self.words = words;
+            fold_in_place(&mut layer.words, page_words, from, to);
+        } else if let Ok(words) = merged_pages(&layer.words, page_words, from, to) {
+            layer.words = words;
         } else {
-            fold_in_place(&mut self.words, page_words, from, to);
+            fold_in_place(&mut layer.words, page_words, from, to);
         }
     }
 }

@@ -16,7 +16,7 @@
 mod bloomline;
 mod redisbloom;
 
-use crate::bloom::layer::Layer;
+use crate::bloom::layer::{Layer, LayerShape, Plan};
 use crate::bloom::scalable::{SAMPLE_PAGES, ScalableFilter};
 use crate::error::Error;
 
@@ -35,29 +35,29 @@ pub struct Newest {
     filter_bytes: u64,
 }
 
-/// A layer that can become smaller.
-pub trait CompactLayer: Layer {
+/// A shape of layers that can become smaller.
+pub trait CompactShape: LayerShape {
     /// True if the layer was folded.
     fn is_folded(&self) -> bool;
 
     /// The first layer of the filter as it was created, and what the layers had in common. `None`
     /// if that is not known: then growth is compared with that of the filter before the compaction.
-    fn created(common: &Self::Common) -> Option<(Self::Common, Self::Shape)>;
+    fn created(common: &Self::Common) -> Option<(Self::Common, Plan<Self>)>;
 
     /// What the newest layer, layer `index`, becomes by a compaction, and what the layers then have
     /// in common. `None` if that saves too little.
     fn folded(
-        &self,
+        layer: &Layer<Self>,
         common: &Self::Common,
         index: u32,
         newest: &Newest,
-    ) -> Option<(Self::Common, Self::Shape)>;
+    ) -> Option<(Self::Common, Plan<Self>)>;
 
-    /// Folds the bits to a shape that [`CompactLayer::folded`] has returned.
-    fn fold(&mut self, shape: &Self::Shape);
+    /// Folds the bits to what [`CompactShape::folded`] has returned.
+    fn fold(layer: &mut Layer<Self>, plan: &Plan<Self>);
 }
 
-impl<L: CompactLayer> ScalableFilter<L> {
+impl<S: CompactShape> ScalableFilter<S> {
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
     /// only if, nothing has changed.
     ///
@@ -74,24 +74,24 @@ impl<L: CompactLayer> ScalableFilter<L> {
         let newest = Newest {
             len: self.newest_len(),
             items: items_in(&self.newest, self.newest_len()),
-            older: self.older.iter().map(L::capacity).fold(0, u64::saturating_add),
-            is_further: self.older.iter().any(L::is_folded),
+            older: self.older.iter().map(Layer::capacity).fold(0, u64::saturating_add),
+            is_further: self.older.iter().any(|layer| layer.shape.is_folded()),
             filter_bytes: self.bits_bytes(),
         };
-        let Some((common, shape)) = self.newest.folded(&self.common, index, &newest) else {
+        let Some((common, plan)) = S::folded(&self.newest, &self.common, index, &newest) else {
             return 0;
         };
-        let alone = || match L::created(&self.common) {
-            Some((common, shape)) => reach::<L>(common, shape, 0, 0),
+        let alone = || match S::created(&self.common) {
+            Some((common, plan)) => reach::<S>(common, plan, 0, 0),
             None => {
-                let present = self.newest.shape_with(newest.len);
-                reach::<L>(self.common, present, index, newest.older)
+                let present = self.newest.plan_with(newest.len);
+                reach::<S>(self.common, present, index, newest.older)
             }
         };
         // Growth by equal layers takes thousands of steps, so it is compared only where it decides.
-        let reached = reach::<L>(common, shape, index, newest.older);
+        let reached = reach::<S>(common, plan, index, newest.older);
         if reached == MOST_REACH || reached >= alone() {
-            self.newest.fold(&shape);
+            S::fold(&mut self.newest, &plan);
             self.common = common;
         }
         newest.filter_bytes - self.bits_bytes()
@@ -101,20 +101,25 @@ impl<L: CompactLayer> ScalableFilter<L> {
 /// Items up to which the growth of a filter is compared.
 const MOST_REACH: u64 = 1 << 33;
 
-/// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer has a
-/// shape and the index `index`. The older layers have the capacity `older` together. 0 if it does
+/// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer is
+/// `plan` and has the index `index`. The older layers have the capacity `older` together. 0 if it does
 /// not grow.
 ///
 /// Cost: up to some microseconds per layer.
-fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, older: u64) -> u64 {
-    let mut capacity = older.saturating_add(L::shape_capacity(&shape));
+fn reach<S: LayerShape>(
+    mut common: S::Common,
+    mut plan: Plan<S>,
+    mut index: u32,
+    older: u64,
+) -> u64 {
+    let mut capacity = older.saturating_add(plan.capacity());
     while capacity < MOST_REACH {
-        match L::successor(&common, &shape, index, capacity) {
-            Ok(next) => (common, shape) = next,
+        match S::successor(&common, &plan, index, capacity) {
+            Ok(next) => (common, plan) = next,
             Err(Error::Full(_)) => return 0,
             Err(_) => return capacity.min(MOST_REACH),
         }
-        capacity = capacity.saturating_add(L::shape_capacity(&shape));
+        capacity = capacity.saturating_add(plan.capacity());
         index += 1;
     }
     MOST_REACH
@@ -122,7 +127,7 @@ fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, o
 
 /// The number of items in a layer that counts `len` items: larger than `len` if the fill shows it
 /// by four standard errors, for example after a dump during writes.
-fn items_in<L: Layer>(layer: &L, len: u64) -> u64 {
+fn items_in<S: LayerShape>(layer: &Layer<S>, len: u64) -> u64 {
     /// Standard errors by which an estimate must exceed the count.
     const SIGNIFICANT: f64 = 4.0;
     let estimate = layer.by_fill(SAMPLE_PAGES);

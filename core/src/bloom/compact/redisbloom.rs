@@ -43,9 +43,10 @@
 //! | 1e-4 | 59,000 | 2,800 |
 //! | 1e-6 | 4,200,000 | 136,000 |
 
-use super::{CompactLayer, Newest};
+use super::{CompactShape, Newest};
+use crate::bloom::classic::Classic;
+use crate::bloom::layer::Plan;
 use crate::bloom::redisbloom::geometry::Shape;
-use crate::bloom::redisbloom::indexes::Modulus;
 use crate::bloom::redisbloom::{Common, RedisBloomLayer};
 use crate::math::frozen;
 
@@ -55,34 +56,39 @@ const LEAST_SAVING: u64 = 16;
 /// The part of the target rate of a layer that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
-impl CompactLayer for RedisBloomLayer {
+impl CompactShape for Classic<Shape> {
     fn is_folded(&self) -> bool {
-        self.shape.capacity < unlike_built(&self.shape).saturating_add(1)
+        let shape = self.numbers();
+        shape.capacity < unlike_built(shape).saturating_add(1)
     }
 
     /// The header has no field for the first capacity of a folded layer.
-    fn created(_common: &Common) -> Option<(Common, Shape)> {
+    fn created(_common: &Common) -> Option<(Common, Plan<Self>)> {
         None
     }
 
-    fn folded(&self, common: &Common, _index: u32, newest: &Newest) -> Option<(Common, Shape)> {
+    fn folded(
+        layer: &RedisBloomLayer,
+        common: &Common,
+        _index: u32,
+        newest: &Newest,
+    ) -> Option<(Common, Plan<Self>)> {
         let &Newest { len, items, older, .. } = newest;
         let least = if newest.is_further { items.max(older) } else { items };
-        let shape = smallest(&self.shape, common, least)?;
+        let shape = smallest(layer.shape(), common, least)?;
         let room = shape.capacity - items;
-        let capacity = self.shape.capacity.min(len.saturating_add(room)).max(1);
-        Some((*common, Shape { capacity, ..shape }))
+        let capacity = layer.capacity().min(len.saturating_add(room)).max(1);
+        Some((*common, Shape { capacity, ..shape }.into()))
     }
 
-    fn fold(&mut self, folded: &Shape) {
-        self.shape = *folded;
-        self.modulus = Modulus::new(folded.modulus());
-        let words = (folded.bits / 64) as usize;
-        let (first, others) = self.words.as_mut_slice().split_at_mut(words);
+    fn fold(layer: &mut RedisBloomLayer, folded: &Plan<Self>) {
+        layer.shape = folded.shape;
+        let words = folded.bytes() as usize / size_of::<u64>();
+        let (first, others) = layer.words.as_mut_slice().split_at_mut(words);
         for part in others.chunks(words) {
             first.iter_mut().zip(part).for_each(|(to, from)| *to |= from);
         }
-        self.words.truncate(folded.bits / 64);
+        layer.words.truncate(words as u64);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Merging filters of any kind.
 
-use super::MergeLayer;
+use super::MergeShape;
 use crate::bloom::any::AnyFilter;
 use crate::bloom::bloomline::Filter;
 use crate::bloom::redisbloom::RedisBloomFilter;
@@ -64,15 +64,15 @@ impl AnyFilter {
 }
 
 /// The filters of the kind and the parameters of `filter`.
-fn sources<'a, L: MergeLayer>(
-    filter: &ScalableFilter<L>,
+fn sources<'a, S: MergeShape>(
+    filter: &ScalableFilter<S>,
     others: &[&'a AnyFilter],
-    kind: impl Fn(&'a AnyFilter) -> Result<&'a ScalableFilter<L>, Error>,
-) -> Result<Vec<&'a ScalableFilter<L>>, Error> {
+    kind: impl Fn(&'a AnyFilter) -> Result<&'a ScalableFilter<S>, Error>,
+) -> Result<Vec<&'a ScalableFilter<S>>, Error> {
     let mut found = Vec::new();
     for other in others {
         let other = kind(other)?;
-        if let Some(parameter) = L::parameter(filter, other) {
+        if let Some(parameter) = S::parameter(filter, other) {
             return Err(Error::Differs(parameter));
         }
         try_push(&mut found, other)?;

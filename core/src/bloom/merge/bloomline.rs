@@ -1,10 +1,10 @@
 //! Which filters and layers in the Bloomline layout can be merged.
 
-use super::MergeLayer;
-use crate::bloom::bloomline::{BlockedLayer, Common, Filter};
+use super::MergeShape;
+use crate::bloom::bloomline::{BlockedLayer, BlockedShape, Common, Filter};
 use crate::error::Parameter;
 
-impl MergeLayer for BlockedLayer {
+impl MergeShape for BlockedShape {
     fn parameter(one: &Filter, other: &Filter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
         if one.seed() != other.seed() {
@@ -20,12 +20,9 @@ impl MergeLayer for BlockedLayer {
         }
     }
 
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
-        if self.geometry != other.geometry || self.words.len() != other.words.len() {
-            Some(Parameter::Layer(index))
-        } else {
-            None
-        }
+    fn differs(one: &BlockedLayer, other: &BlockedLayer, index: u32) -> Option<Parameter> {
+        let differ = one.geometry() != other.geometry() || one.bytes() != other.bytes();
+        differ.then_some(Parameter::Layer(index))
     }
 
     fn fill_up(&mut self, len: u64) {

@@ -10,7 +10,7 @@ mod redisbloom;
 
 use std::iter;
 
-use crate::bloom::layer::Layer;
+use crate::bloom::layer::{Layer, LayerShape};
 use crate::bloom::scalable::{SAMPLE_PAGES, ScalableFilter, request};
 use crate::error::{Error, Parameter};
 use crate::math::estimate::LayerEstimate;
@@ -19,13 +19,13 @@ use crate::memory::lists::try_push;
 use crate::memory::pages::PAGE;
 use crate::permit::Permit;
 
-/// A layer that can be merged with others.
-pub trait MergeLayer: Layer {
+/// A shape of layers that can be merged.
+pub trait MergeShape: LayerShape {
     /// The first parameter in which two filters differ.
     fn parameter(one: &ScalableFilter<Self>, other: &ScalableFilter<Self>) -> Option<Parameter>;
 
-    /// What another layer differs in, if the two cannot be merged. Both have the index `index`.
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter>;
+    /// What two layers differ in, if they cannot be merged. Both have the index `index`.
+    fn differs(one: &Layer<Self>, other: &Layer<Self>, index: u32) -> Option<Parameter>;
 
     /// The newest layer counts as full with `len` items, which may be above its capacity.
     fn fill_up(&mut self, len: u64);
@@ -34,7 +34,7 @@ pub trait MergeLayer: Layer {
     fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
 }
 
-impl<L: MergeLayer> ScalableFilter<L> {
+impl<S: MergeShape> ScalableFilter<S> {
     /// Merges this filter with others of equal parameters, whose `target` is the target rate. True
     /// if a bit changed; otherwise nothing has changed.
     ///
@@ -75,7 +75,7 @@ impl<L: MergeLayer> ScalableFilter<L> {
             // What was not planned must not make the layer overfull.
             let most = self.newest.capacity().max(planned);
             self.newest_len = union.len_after(new_bits).min(most);
-            self.newest.fill_up(self.newest_len);
+            self.newest.shape.fill_up(self.newest_len);
         }
         Ok(is_changed)
     }
@@ -85,10 +85,10 @@ impl<L: MergeLayer> ScalableFilter<L> {
     fn append_layers(&mut self, longest: &Self, lens: &[u64], permit: Permit) -> Result<(), Error> {
         let (own, count) = (self.layer_count(), longest.layer_count());
         let new = || longest.layers().skip(own as usize);
-        let bytes = new().map(|layer| layer.words().bytes());
-        request::<L>(permit, bytes, self.bits_bytes(), count)?;
+        let bytes = new().map(Layer::bytes);
+        request::<S>(permit, bytes, self.bits_bytes(), count)?;
         let (mut copies, mut table) = (Vec::new(), Vec::new());
-        let no_memory = |_| Error::OutOfMemory(size_of::<L>() as u64 * u64::from(count));
+        let no_memory = |_| Error::OutOfMemory(size_of::<Layer<S>>() as u64 * u64::from(count));
         table.try_reserve_exact(count as usize - 1).map_err(no_memory)?;
         for layer in new() {
             try_push(&mut copies, layer.try_clone()?)?;
@@ -96,13 +96,13 @@ impl<L: MergeLayer> ScalableFilter<L> {
         if let Some(newest) = copies.pop() {
             let mut last = std::mem::replace(&mut self.newest, newest);
             if let Some(&len) = lens.get(self.older.len()) {
-                last.retire(len);
+                last.shape.retire(len);
             }
             table.extend(std::mem::take(&mut self.older));
             table.push(last);
             table.extend(copies);
             self.older = table.into_boxed_slice();
-            self.common = L::grown_as(&self.common, &longest.common);
+            self.common = S::grown_as(&self.common, &longest.common);
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl<L: MergeLayer> ScalableFilter<L> {
             let is_older = index + 1 < count;
             let mut capacity = first.capacity();
             for (layer, _) in layers.clone() {
-                if let Some(parameter) = first.differs(layer, index) {
+                if let Some(parameter) = S::differs(first, layer, index) {
                     return Err(Error::Differs(parameter));
                 }
                 // The size of the next layer follows from the capacity of an older one.
@@ -153,7 +153,7 @@ impl<L: MergeLayer> ScalableFilter<L> {
     }
 
     /// A layer, and the number of items in it.
-    fn layer(&self, index: u32) -> Option<(&L, u64)> {
+    fn layer(&self, index: u32) -> Option<(&Layer<S>, u64)> {
         match self.older.get(index as usize) {
             Some(layer) => Some((layer, layer.len_when_older())),
             None if index as usize == self.older.len() => Some((&self.newest, self.newest_len)),
@@ -187,7 +187,9 @@ struct Union {
 
 impl Union {
     /// Layers with their numbers of items, at least one. The first of them becomes the union.
-    fn of<'a, L: Layer + 'a>(layers: impl Iterator<Item = (&'a L, u64)> + Clone) -> Self {
+    fn of<'a, S: LayerShape + 'a>(
+        layers: impl Iterator<Item = (&'a Layer<S>, u64)> + Clone,
+    ) -> Self {
         let most = layers.clone().map(|(_, len)| len).fold(0, u64::saturating_add);
         let mut union = Self {
             fullest: most,
@@ -206,13 +208,13 @@ impl Union {
             return union;
         };
         let of_fullest = fullest.by_fill(SAMPLE_PAGES);
-        let of_union = L::estimate(layers.map(|(layer, _)| layer), SAMPLE_PAGES);
+        let of_union = Layer::estimate(layers.map(|(layer, _)| layer), SAMPLE_PAGES);
         (union.fullest, union.others) = (len, most - len);
         union.by_fill = of_fullest.inserted;
         let margin = of_fullest.attempted.standard_error().min(union.others as f64);
         union.proven = of_fullest.inserted - margin;
         union.added = (of_union.inserted - of_fullest.inserted).max(0.0);
-        if index == 0 && fullest.words().bytes() > (SAMPLE_PAGES * PAGE) as u64 {
+        if index == 0 && fullest.bytes() > (SAMPLE_PAGES * PAGE) as u64 {
             union.items_per_bit = items_per_bit(&of_fullest, &of_union);
         }
         union

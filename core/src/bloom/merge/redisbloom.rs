@@ -1,11 +1,12 @@
 //! Which filters and layers of RedisBloom's layout can be merged.
 
-use super::MergeLayer;
+use super::MergeShape;
+use crate::bloom::classic::Classic;
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use crate::error::Parameter;
 
-impl MergeLayer for RedisBloomLayer {
+impl MergeShape for Classic<Shape> {
     /// The capacity of the first layer is that of its bits: a merge may have raised the field.
     fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
@@ -25,17 +26,18 @@ impl MergeLayer for RedisBloomLayer {
         }
     }
 
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
-        let shape = |layer: &Self| {
-            let Shape { bits, log2_bits, hashes, .. } = layer.shape;
+    fn differs(one: &RedisBloomLayer, other: &RedisBloomLayer, index: u32) -> Option<Parameter> {
+        let shape = |layer: &RedisBloomLayer| {
+            let &Shape { bits, log2_bits, hashes, .. } = layer.shape();
             (bits, log2_bits, hashes)
         };
-        (shape(self) != shape(other)).then_some(Parameter::Layer(index))
+        (shape(one) != shape(other)).then_some(Parameter::Layer(index))
     }
 
     /// RedisBloom has no layer of more items than its capacity, and refuses to load one.
     fn fill_up(&mut self, len: u64) {
-        self.shape.capacity = self.shape.capacity.max(len);
+        let shape = self.numbers_mut();
+        shape.capacity = shape.capacity.max(len);
     }
 
     fn grown_as(common: &Common, _other: &Common) -> Common {

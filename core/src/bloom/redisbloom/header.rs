@@ -15,6 +15,7 @@
 use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};
 use super::layer::{Common, RedisBloomLayer};
+use crate::bloom::classic::Classic;
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::FieldReader;
@@ -38,7 +39,8 @@ impl RedisBloomFilter {
         permit: Permit,
     ) -> Result<Self, Error> {
         let first_error = if common.options.is_fixed() { error_rate } else { error_rate * 0.5 };
-        Self::with_shape(common, &Shape::new(common.options, capacity, first_error)?, permit)
+        let shape = Shape::new(common.options, capacity, first_error)?;
+        Self::with_plan(common, &shape.into(), permit)
     }
 
     /// The capacity and the target rate that the first layer stands for, and the growth.
@@ -93,7 +95,7 @@ impl RedisBloomFilter {
     /// # Errors
     ///
     /// [`Error::Header`].
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<RedisBloomLayer>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Classic<Shape>>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);
@@ -111,19 +113,19 @@ impl RedisBloomFilter {
         if !options.are_known() {
             return Err(HeaderError::Options(options.unknown_bits()).into());
         }
-        let mut shapes = Vec::new();
-        let mut items = 0u64;
+        let mut plans = Vec::new();
+        let (mut items, mut newest_len) = (0u64, 0);
         for layer in layers {
-            let shape = decode_layer(layer).ok_or(HeaderError::Layer(shapes.len() as u32))?;
+            let shape = decode_layer(layer).ok_or(HeaderError::Layer(plans.len() as u32))?;
             // A sum above 2^64 - 1 is refused, as in RedisBloom.
             items = items.checked_add(shape.len).ok_or(HeaderError::Total(total))?;
-            try_push(&mut shapes, shape)?;
+            try_push(&mut plans, shape.into())?;
+            newest_len = shape.len;
         }
         if items != total {
             return Err(HeaderError::Total(total).into());
         }
-        let newest_len = shapes.last().map_or(0, |shape| shape.len);
-        Ok(Description { common: Common { options, expansion }, shapes, newest_len })
+        Ok(Description { common: Common { options, expansion }, plans, newest_len })
     }
 }
 

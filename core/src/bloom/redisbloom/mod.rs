@@ -19,11 +19,10 @@
 mod fields;
 pub mod geometry;
 pub mod header;
-#[allow(unsafe_code)]
-pub mod indexes;
 pub mod layer;
 
+use crate::bloom::classic::Classic;
 pub use layer::{Common, RedisBloomLayer};
 
 /// A filter in RedisBloom's layout.
-pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<RedisBloomLayer>;
+pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<Classic<geometry::Shape>>;

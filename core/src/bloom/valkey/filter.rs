@@ -4,7 +4,7 @@ use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
 use super::sizing::{MAX_CAPACITY, layer_rate};
 use super::valid::check_common;
-use crate::bloom::layer::Layer;
+use crate::bloom::classic::ClassicShape;
 use crate::error::{Error, ValkeyError};
 use crate::permit::Permit;
 use crate::spec::{Growth, Spec};
@@ -25,7 +25,7 @@ impl ValkeyFilter {
     ///
     /// [`ValkeyError`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn new(capacity: u64, common: Common, permit: Permit) -> Result<Self, Error> {
-        Self::with_shape(common, &first_shape(capacity, &common)?, permit)
+        Self::with_plan(common, &first_shape(capacity, &common)?.into(), permit)
     }
 
     /// The capacity and the target rate of the first layer, and the growth.
@@ -54,7 +54,7 @@ impl ValkeyFilter {
         let (mut bytes, mut capacity) = (0u64, 0u64);
         for index in 0.. {
             bytes = bytes.saturating_add(shape.bytes);
-            let size = ValkeyLayer::size_bytes(bytes, index + 1);
+            let size = Shape::size_bytes(bytes, index + 1);
             if size > limit && index == 0 {
                 return Err(Error::Refused(size));
             }
@@ -62,8 +62,8 @@ impl ValkeyFilter {
                 return Ok(Reach { capacity, end: Error::Refused(size) });
             }
             capacity = capacity.saturating_add(shape.capacity);
-            match ValkeyLayer::successor(common, &shape, index, capacity) {
-                Ok((_, next)) => shape = next,
+            match Shape::successor(common, &shape, index, capacity) {
+                Ok(next) => shape = next,
                 Err(end) => return Ok(Reach { capacity, end }),
             }
         }

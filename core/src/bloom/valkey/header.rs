@@ -14,9 +14,10 @@
 //! headers of this project.
 
 use super::ValkeyFilter;
-use super::layer::{Common, Shape, ValkeyLayer};
+use super::layer::{Common, Shape};
 use super::valid::{LayerChecks, check_common, random_flag};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
+use crate::bloom::classic::Classic;
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::FieldReader;
@@ -78,7 +79,7 @@ impl ValkeyFilter {
     /// # Errors
     ///
     /// Those of [`ValkeyFilter::decode_header`] without those of memory.
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<ValkeyLayer>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Classic<Shape>>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, rest) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);
@@ -107,7 +108,7 @@ impl ValkeyFilter {
             return Err(length.into());
         }
         let mut is_reserved_zero = (reserved, also_reserved) == (0, [0; 4]);
-        let mut shapes = Vec::new();
+        let mut plans = Vec::new();
         for record in records.as_chunks::<LAYER_BYTES>().0 {
             let mut record = FieldReader::new(record);
             let capacity = u64::from_le_bytes(record.take());
@@ -117,11 +118,11 @@ impl ValkeyFilter {
             let items = if layers.is_last() { newest_len } else { capacity };
             layers.check_next(&shape, items)?;
             is_reserved_zero &= record.take() == [0; 4];
-            try_push(&mut shapes, shape)?;
+            try_push(&mut plans, shape.into())?;
         }
         if !is_reserved_zero || padding.iter().any(|&byte| byte != 0) {
             return Err(HeaderError::Reserved.into());
         }
-        Ok(Description { common, shapes, newest_len })
+        Ok(Description { common, plans, newest_len })
     }
 }

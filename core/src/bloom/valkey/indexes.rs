@@ -1,6 +1,6 @@
 //! The indexes of an item's bits: those of RedisBloom's layout, with one reduction more.
 
-use crate::bloom::redisbloom::indexes::Reduction;
+use crate::bloom::classic::indexes::Reduction;
 
 /// The first indexes of an item that are not reduced modulo [`PRIME`]: those of its two hashes.
 pub const PLAIN: u32 = 2;

@@ -25,7 +25,8 @@ pub mod payload;
 pub mod sizing;
 pub mod valid;
 
+use crate::bloom::classic::Classic;
 pub use layer::{Common, ValkeyLayer};
 
 /// A filter in valkey-bloom's layout.
-pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<ValkeyLayer>;
+pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<Classic<layer::Shape>>;

@@ -7,7 +7,6 @@ use super::filter::WindowedFilter;
 use super::generation::Generation;
 use super::ring::Ring;
 use crate::bloom::bloomline::LayerRef;
-use crate::bloom::layer::{Layer, Probe};
 use crate::bloom::scalable::{relocate_layers, sample_of};
 use crate::chunk::Bits;
 use crate::math::estimate::Estimate;
@@ -21,7 +20,7 @@ impl Bits for WindowedFilter {
     }
 
     fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
-        self.layers().map(|layer| layer.words())
+        self.layers().map(|layer| *layer.words())
     }
 
     fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {

@@ -8,8 +8,7 @@ use super::ring::{Large, Ring, in_ring, is_small};
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
-use crate::bloom::bloomline::{Common, Filter, LayerRef, Shape};
-use crate::bloom::layer::Probe;
+use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
 use crate::error::Error;
 use crate::memory::lists::try_collect;
 use crate::memory::try_box;
@@ -99,26 +98,26 @@ impl WindowedFilter {
     /// range; [`Error::Refused`] by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
-        let (_, shape) = Common::first(spec.regular(), seed)?;
-        let size = |bytes| size_with(is_small(&shape), bytes, 1, 0);
-        request(permit, Layout::Bloomline, [shape.bytes()], size)?;
+        let (_, plan) = Common::first(spec.regular(), seed)?;
+        let size = |bytes| size_with(is_small(&plan), bytes, 1, 0);
+        request(permit, Layout::Bloomline, [plan.bytes()], size)?;
         let now = now.min(MAX_TIME);
-        let ring = if is_small(&shape) {
-            Self::small_ring(&shape, iter::empty(), Some(now))?
+        let ring = if is_small(&plan) {
+            Self::small_ring(&plan, iter::empty(), Some(now))?
         } else {
-            let newest = Generation::new(&shape, now)?;
+            let newest = Generation::new(&plan, now)?;
             let (older, dropped) = (Box::default(), Vec::new());
             Ring::Large(try_box(Large { newest, older, dropped })?)
         };
         let clock = if spec.window == Window::Last { now } else { 0 };
-        Ok(Self { clock, ..Self::of(&spec, seed, &shape, ring, 1) })
+        Ok(Self { clock, ..Self::of(&spec, seed, &plan, ring, 1) })
     }
 
     /// A filter with this ring of `present` generations, of which none was dropped.
     pub(super) fn of(
         spec: &WindowSpec,
         seed: u64,
-        shape: &Shape,
+        plan: &BlockedPlan,
         ring: Ring,
         present: usize,
     ) -> Self {
@@ -128,16 +127,16 @@ impl WindowedFilter {
             Window::Manual => (WindowKind::Manual, 0),
         };
         let expansion = spec.growth.expansion() as u16;
-        let all = shape.capacity().saturating_mul(spec.generations.into());
+        let all = plan.capacity().saturating_mul(spec.generations.into());
         Self {
-            regular_capacity: shape.capacity(),
+            regular_capacity: plan.capacity(),
             error_rate: spec.error_rate,
             millis,
             seed,
             number: present as u64 - 1,
             dropped_bytes: 0,
             clock: 0,
-            geometry: *shape.geometry(),
+            geometry: *plan.geometry(),
             ring,
             expansion,
             generations: spec.generations as u8,
@@ -157,7 +156,7 @@ impl WindowedFilter {
         let bytes = self.layers().map(|layer| layer.bytes());
         request(permit, Layout::Bloomline, bytes, |_| self.size_bytes())?;
         let ring = match &self.ring {
-            Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
+            Ring::Small(words) => Self::small_ring(&self.plan(), self.in_words(words), None)?,
             Ring::Large(large) => {
                 let older = large.older.iter().map(Generation::try_clone);
                 let older = try_collect(large.older.len(), older)?;
@@ -189,9 +188,8 @@ impl WindowedFilter {
     }
 
     /// A regular layer.
-    pub(crate) fn shape(&self) -> Shape {
-        let (capacity, geometry) = (self.regular_capacity, self.geometry);
-        Shape { capacity, geometry, stored: geometry.pages() as u32 }
+    pub(crate) fn plan(&self) -> BlockedPlan {
+        BlockedPlan::new(self.regular_capacity, self.geometry)
     }
 
     /// The seed of the hash.

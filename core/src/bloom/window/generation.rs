@@ -4,8 +4,7 @@ use std::iter;
 use std::ptr::NonNull;
 
 use super::size::GENERATION_BYTES;
-use crate::bloom::bloomline::{BlockedLayer, Filter, LayerRef, Shape};
-use crate::bloom::layer::{Layer, Probe};
+use crate::bloom::bloomline::{BlockedLayer, BlockedPlan, Filter, LayerRef};
 use crate::error::Error;
 use crate::memory::try_box;
 use crate::memory::words::{Mover, relocate_slice};
@@ -117,8 +116,8 @@ impl Generation {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(crate) fn new(shape: &Shape, opened: u64) -> Result<Self, Error> {
-        let regular = BlockedLayer::build(shape)?;
+    pub(crate) fn new(plan: &BlockedPlan, opened: u64) -> Result<Self, Error> {
+        let regular = BlockedLayer::build(plan)?;
         Ok(Self { regular, regular_len: 0, overflow: None, live: 0, opened })
     }
 

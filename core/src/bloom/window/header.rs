@@ -18,14 +18,14 @@ use arrayvec::ArrayVec;
 
 use super::filter::{MAX_OFFSET, WindowedFilter};
 use super::generation::{Generation, GenerationRef};
-use super::layers::{GenerationRecord, GenerationShapes};
+use super::layers::{GenerationPlans, GenerationRecord};
 use super::ring::{Large, Ring};
 use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::BLOCK_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
-use crate::bloom::bloomline::{Common, Filter, LayerRef, Shape};
+use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_collect;
@@ -119,7 +119,7 @@ impl WindowedFilter {
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
         spec.check()?;
         let records = GenerationRecord::decode_all(records, present, &spec)?;
-        let layers = GenerationShapes::of(&records, &spec, seed)?;
+        let layers = GenerationPlans::of(&records, &spec, seed)?;
         layers.check(&records, &spec)?;
         check_offsets(number, dropped_bytes, &records, &layers)?;
         Ok(WindowedDescription { spec, seed, number, dropped_bytes, clock, records, layers })
@@ -134,27 +134,27 @@ pub(crate) struct WindowedDescription {
     dropped_bytes: u64,
     clock: u64,
     records: GenerationRecords,
-    layers: GenerationShapes,
+    layers: GenerationPlans,
 }
 
 impl WindowedDescription {
     /// The filter, with all bits zero.
     fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
-        let (_, shape) = Common::first(spec.regular(), seed)?;
-        let bytes = layers.each().map(Shape::bytes);
-        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(&shape))?;
+        let (_, plan) = Common::first(spec.regular(), seed)?;
+        let bytes = layers.each().map(BlockedPlan::bytes);
+        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(&plan))?;
         let ring =
-            if layers.are_small(&shape) { self.small_ring(&shape)? } else { self.large_ring()? };
-        let filter = WindowedFilter::of(&spec, seed, &shape, ring, records.len());
+            if layers.are_small(&plan) { self.small_ring(&plan)? } else { self.large_ring()? };
+        let filter = WindowedFilter::of(&spec, seed, &plan, ring, records.len());
         Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })
     }
 
     /// The generations in one allocation.
-    fn small_ring(&self, shape: &Shape) -> Result<Ring, Error> {
+    fn small_ring(&self, plan: &BlockedPlan) -> Result<Ring, Error> {
         let empty = [0; SMALL_BYTES as usize / size_of::<u64>()];
-        let bits = empty.get(..shape.bytes() as usize / size_of::<u64>()).unwrap_or_default();
-        let regular = LayerRef::new(bits, shape.capacity(), *shape.geometry());
+        let bits = empty.get(..plan.bytes() as usize / size_of::<u64>()).unwrap_or_default();
+        let regular = LayerRef::new(bits, plan.capacity(), *plan.geometry());
         let regular = regular.ok_or(HeaderError::Generations(0))?;
         let generations =
             self.records.iter().map(|&GenerationRecord { opened, len, live, .. }| GenerationRef {
@@ -164,7 +164,7 @@ impl WindowedDescription {
                 live,
                 opened,
             });
-        WindowedFilter::small_ring(shape, generations, None)
+        WindowedFilter::small_ring(plan, generations, None)
     }
 
     /// The generations with allocations of their own.
@@ -172,10 +172,9 @@ impl WindowedDescription {
         let Self { spec, seed, ref records, ref layers, .. } = *self;
         let mut all = layers.generations();
         let none = HeaderError::Generations(0);
-        let (newest, shapes) = records.last().zip(all.next_back()).ok_or(none)?;
-        let newest = newest.build(&spec, shapes, seed)?;
-        let older =
-            records.iter().zip(all).map(|(record, shapes)| record.build(&spec, shapes, seed));
+        let (newest, plans) = records.last().zip(all.next_back()).ok_or(none)?;
+        let newest = newest.build(&spec, plans, seed)?;
+        let older = records.iter().zip(all).map(|(record, plans)| record.build(&spec, plans, seed));
         let older = try_collect(records.len() - 1, older)?;
         Ok(Ring::Large(try_box(Large { newest, older, dropped: Vec::new() })?))
     }
@@ -184,14 +183,16 @@ impl WindowedDescription {
     pub(crate) fn is_of(&self, filter: &WindowedFilter) -> bool {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
         let numbers = (filter.number, filter.dropped_bytes, filter.clock);
-        let is_of =
-            |((generation, record), shapes): ((GenerationRef, &GenerationRecord), &[Shape])| {
-                // A generation has overflow layers only if its regular layer is full.
-                let is_full = generation.regular_len == generation.regular.capacity();
-                GenerationRecord::of(&generation) == *record
-                    && (generation.overflow.is_none() || is_full)
-                    && generation.layers().map(|layer| layer.shape()).eq(shapes.iter().copied())
-            };
+        let is_of = |((generation, record), plans): (
+            (GenerationRef, &GenerationRecord),
+            &[BlockedPlan],
+        )| {
+            // A generation has overflow layers only if its regular layer is full.
+            let is_full = generation.regular_len == generation.regular.capacity();
+            GenerationRecord::of(&generation) == *record
+                && (generation.overflow.is_none() || is_full)
+                && generation.layers().map(|layer| layer.plan()).eq(plans.iter().copied())
+        };
         (spec, seed) == (filter.spec(), filter.seed())
             && numbers == (number, dropped_bytes, clock)
             && records.len() == filter.generation_count()
@@ -248,15 +249,20 @@ impl GenerationRecord {
         records.as_chunks().0.iter().map(decode).collect()
     }
 
-    /// The generation of a record and the shapes of its layers, regular layer first.
-    fn build(&self, spec: &WindowSpec, shapes: &[Shape], seed: u64) -> Result<Generation, Error> {
+    /// The generation of a record and its layers, regular layer first.
+    fn build(
+        &self,
+        spec: &WindowSpec,
+        plans: &[BlockedPlan],
+        seed: u64,
+    ) -> Result<Generation, Error> {
         let none = HeaderError::Generations(0);
-        let (regular, overflow) = shapes.split_first().ok_or(none)?;
+        let (regular, overflow) = plans.split_first().ok_or(none)?;
         let mut generation = Generation::new(regular, self.opened)?;
         generation.live = self.live;
         generation.regular_len = self.len;
         if let (Some(spec), false) = (spec.overflow(), overflow.is_empty()) {
-            let filter = Filter::with_shapes_of(spec, seed, overflow, self.len, &mut |_| true)?;
+            let filter = Filter::with_plans_of(spec, seed, overflow, self.len, &mut |_| true)?;
             generation.overflow = Some(try_box(filter)?);
             generation.regular_len = regular.capacity();
         }
@@ -272,7 +278,7 @@ fn check_offsets(
     number: u64,
     dropped_bytes: u64,
     records: &[GenerationRecord],
-    layers: &GenerationShapes,
+    layers: &GenerationPlans,
 ) -> Result<(), Error> {
     let generations = HeaderError::Generations(records.len() as u32);
     let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;

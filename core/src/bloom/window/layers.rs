@@ -7,8 +7,8 @@ use super::ring::is_small;
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::irregular::{self, IrregularRecords};
-use crate::bloom::bloomline::{BlockedLayer, Common, Shape};
-use crate::bloom::layer::Layer;
+use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common};
+use crate::bloom::layer::LayerShape;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
 
@@ -24,24 +24,24 @@ pub(super) struct GenerationRecord {
 }
 
 /// The layers of all generations, oldest generation first, the regular layer of each first.
-pub(super) struct GenerationShapes {
-    shapes: Vec<Shape>,
+pub(super) struct GenerationPlans {
+    plans: Vec<BlockedPlan>,
     /// Where the layers of each generation end. No memory is allocated for it.
     ends: ArrayVec<usize, { MAX_GENERATIONS as usize + 1 }>,
 }
 
-impl GenerationShapes {
+impl GenerationPlans {
     /// The layers of generations with these records.
     pub(super) fn of(
         records: &[GenerationRecord],
         spec: &WindowSpec,
         seed: u64,
     ) -> Result<Self, Error> {
-        let mut layers = Self { shapes: Vec::new(), ends: ArrayVec::new() };
+        let mut layers = Self { plans: Vec::new(), ends: ArrayVec::new() };
         let (_, regular) = Common::first(spec.regular(), seed)?;
         let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
         for record in records {
-            try_push(&mut layers.shapes, regular)?;
+            try_push(&mut layers.plans, regular)?;
             let too_many = HeaderError::Layers(record.overflow);
             if record.overflow > MAX_OVERFLOW_LAYERS {
                 return Err(too_many.into());
@@ -49,51 +49,51 @@ impl GenerationShapes {
             if record.overflow > 0 {
                 let Some(Ok(first)) = overflow else { return Err(too_many.into()) };
                 let none = &mut IrregularRecords::default();
-                irregular::layers(first, record.overflow, none, &mut layers.shapes)?;
+                irregular::layers(first, record.overflow, none, &mut layers.plans)?;
             }
             // There is room: no more generations have records.
-            let _ = layers.ends.try_push(layers.shapes.len());
+            let _ = layers.ends.try_push(layers.plans.len());
         }
         Ok(layers)
     }
 
     /// All layers.
-    pub(super) fn each(&self) -> impl Iterator<Item = &Shape> {
-        self.shapes.iter()
+    pub(super) fn each(&self) -> impl Iterator<Item = &BlockedPlan> {
+        self.plans.iter()
     }
 
     /// The layers of each generation.
-    pub(super) fn generations(&self) -> impl DoubleEndedIterator<Item = &[Shape]> {
+    pub(super) fn generations(&self) -> impl DoubleEndedIterator<Item = &[BlockedPlan]> {
         (0..self.ends.len()).map(|index| {
             let end = |index: usize| self.ends.get(index).copied();
             let start = index.checked_sub(1).and_then(end).unwrap_or(0);
-            self.shapes.get(start..end(index).unwrap_or(start)).unwrap_or_default()
+            self.plans.get(start..end(index).unwrap_or(start)).unwrap_or_default()
         })
     }
 
     /// Bytes of the bits of all layers.
     pub(super) fn bytes(&self) -> u64 {
-        self.each().map(Shape::bytes).fold(0, u64::saturating_add)
+        self.each().map(BlockedPlan::bytes).fold(0, u64::saturating_add)
     }
 
     /// Bytes of the filter.
-    pub(super) fn size_bytes(&self, shape: &Shape) -> u64 {
+    pub(super) fn size_bytes(&self, regular_plan: &BlockedPlan) -> u64 {
         let (mut regular, mut overflow) = (0u64, 0u64);
-        for shapes in self.generations() {
-            let mut bytes = shapes.iter().map(Shape::bytes);
+        for plans in self.generations() {
+            let mut bytes = plans.iter().map(BlockedPlan::bytes);
             regular = regular.saturating_add(bytes.next().unwrap_or(0));
-            if shapes.len() > 1 {
+            if plans.len() > 1 {
                 let bits = bytes.fold(0, u64::saturating_add);
-                let size = BlockedLayer::size_bytes(bits, shapes.len() as u32 - 1);
+                let size = BlockedShape::size_bytes(bits, plans.len() as u32 - 1);
                 overflow = overflow.saturating_add(size);
             }
         }
-        size_with(self.are_small(shape), regular, self.ends.len(), overflow)
+        size_with(self.are_small(regular_plan), regular, self.ends.len(), overflow)
     }
 
     /// True if a ring of these generations can be small, whose regular layers have this shape.
-    pub(super) fn are_small(&self, shape: &Shape) -> bool {
-        is_small(shape) && self.shapes.len() == self.ends.len()
+    pub(super) fn are_small(&self, regular: &BlockedPlan) -> bool {
+        is_small(regular) && self.plans.len() == self.ends.len()
     }
 
     /// Checks that the numbers of each generation can be those of one filter.
@@ -103,9 +103,9 @@ impl GenerationShapes {
         spec: &WindowSpec,
     ) -> Result<(), Error> {
         let mut opened = 0;
-        for ((record, shapes), index) in records.iter().zip(self.generations()).zip(0..) {
-            let all = shapes.iter().map(Shape::capacity).fold(0, u64::saturating_add);
-            let newest = shapes.last().map_or(0, Shape::capacity);
+        for ((record, plans), index) in records.iter().zip(self.generations()).zip(0..) {
+            let all = plans.iter().map(BlockedPlan::capacity).fold(0, u64::saturating_add);
+            let newest = plans.last().map_or(0, BlockedPlan::capacity);
             let len = (all - newest).saturating_add(record.len);
             let is_in_order = (opened..=MAX_TIME).contains(&record.opened);
             // Where no item is written again, each is live until its generation is dropped.

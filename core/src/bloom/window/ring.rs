@@ -4,7 +4,7 @@ use std::iter;
 
 use super::generation::{Generation, GenerationRef};
 use super::size::{RING_BYTES, SMALL_BYTES};
-use crate::bloom::bloomline::Shape;
+use crate::bloom::bloomline::BlockedPlan;
 use crate::error::Error;
 
 /// The generations of a filter.
@@ -59,8 +59,8 @@ macro_rules! in_ring {
 pub(crate) use in_ring;
 
 /// True if a ring of generations with such regular layers can be small.
-pub(super) fn is_small(shape: &Shape) -> bool {
-    shape.bytes() <= SMALL_BYTES
+pub(super) fn is_small(plan: &BlockedPlan) -> bool {
+    plan.bytes() <= SMALL_BYTES
 }
 
 /// No memory for this many bytes.

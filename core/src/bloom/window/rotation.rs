@@ -31,7 +31,6 @@ use super::filter::{MAX_TIME, WindowKind, WindowedFilter, beside};
 use super::generation::Generation;
 use super::ring::{Large, Ring, in_ring, no_memory};
 use super::size::size_with;
-use crate::bloom::layer::Probe;
 use crate::error::Error;
 use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
@@ -205,31 +204,30 @@ impl WindowedFilter {
     /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if the filter
     /// becomes larger.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
-        let shape = self.shape();
+        let plan = self.plan();
         let kept = || self.all().skip(dropped);
         let is_small = self.can_be_small(kept());
-        let regular =
-            kept().map(|one| one.regular.bytes()).fold(shape.bytes(), u64::saturating_add);
+        let regular = kept().map(|one| one.regular.bytes()).fold(plan.bytes(), u64::saturating_add);
         let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);
         let filter_bytes = size_with(is_small, regular, kept().count() + 1, overflow);
         // A filter at a limit goes on if its new generation takes no more than the dropped ones.
         let is_larger = filter_bytes > self.size_bytes();
         let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
-        request(&mut permit, Layout::Bloomline, [shape.bytes()], |_| filter_bytes)?;
+        request(&mut permit, Layout::Bloomline, [plan.bytes()], |_| filter_bytes)?;
         self.shift(dropped, Some(now))
     }
 
     /// Opens a generation if there is a time for it, and drops the `dropped` oldest of the others.
     /// Nothing changes after an error.
     fn shift(&mut self, dropped: usize, opened: Option<u64>) -> Result<(), Error> {
-        let shape = self.shape();
+        let plan = self.plan();
         let bytes = self.all().take(dropped).map(|one| one.bits_bytes()).sum::<u64>();
         if let Ring::Small(words) = &self.ring {
             let kept = self.in_words(words).skip(dropped);
-            self.ring = Self::small_ring(&shape, kept, opened)?;
+            self.ring = Self::small_ring(&plan, kept, opened)?;
         } else if let Ring::Large(large) = &mut self.ring {
-            let newest = opened.map(|opened| Generation::new(&shape, opened)).transpose()?;
+            let newest = opened.map(|opened| Generation::new(&plan, opened)).transpose()?;
             large.shift(dropped, newest)?;
         }
         self.dropped_bytes += bytes;

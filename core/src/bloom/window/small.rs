@@ -18,8 +18,7 @@ use super::filter::WindowedFilter;
 use super::generation::{Generation, GenerationRef};
 use super::ring::{Large, Ring, is_small, no_memory};
 use super::size::RECORD_BYTES;
-use crate::bloom::bloomline::{BlockedLayer, LayerRef, Shape};
-use crate::bloom::layer::Layer;
+use crate::bloom::bloomline::{BlockedLayer, BlockedPlan, LayerRef};
 use crate::error::Error;
 use crate::memory::try_box;
 
@@ -93,16 +92,16 @@ impl WindowedFilter {
         &self,
         mut generations: impl Iterator<Item = GenerationRef<'a>>,
     ) -> bool {
-        is_small(&self.shape()) && generations.all(|one| one.overflow.is_none())
+        is_small(&self.plan()) && generations.all(|one| one.overflow.is_none())
     }
 
     /// A small ring of these generations, and of an empty one that was opened at a time.
     pub(super) fn small_ring<'a>(
-        shape: &Shape,
+        plan: &BlockedPlan,
         generations: impl Iterator<Item = GenerationRef<'a>> + Clone,
         opened: Option<u64>,
     ) -> Result<Ring, Error> {
-        let len = shape.bytes() as usize / size_of::<u64>();
+        let len = plan.bytes() as usize / size_of::<u64>();
         let count = generations.clone().count() + usize::from(opened.is_some());
         let size = count * (len + RECORD_WORDS);
         let mut words = Vec::new();
@@ -126,7 +125,7 @@ impl WindowedFilter {
             return;
         }
         let all = large.older.iter().chain(iter::once(&large.newest)).map(Generation::view);
-        if let Ok(ring) = Self::small_ring(&self.shape(), all, None) {
+        if let Ok(ring) = Self::small_ring(&self.plan(), all, None) {
             self.ring = ring;
         }
     }
@@ -138,13 +137,13 @@ impl WindowedFilter {
     /// [`Error::OutOfMemory`]. The ring is unchanged then.
     pub(super) fn unpack(&mut self) -> Result<&mut Large, Error> {
         if let Ring::Small(words) = &self.ring {
-            let (shape, count) = (self.shape(), usize::from(self.present));
+            let (plan, count) = (self.plan(), usize::from(self.present));
             let mut generations = Vec::new();
             let table = no_memory(size_of::<Generation>() * count);
             // The table is that of the older ones.
             generations.try_reserve_exact(count - 1).map_err(table)?;
             let large = |view: GenerationRef| {
-                let mut regular = BlockedLayer::build(&shape)?;
+                let mut regular = BlockedLayer::build(&plan)?;
                 let bits = view.regular.words().as_slice();
                 let words = regular.words_mut().as_mut_slice();
                 words.iter_mut().zip(bits).for_each(|(to, &from)| *to = from);

@@ -1,7 +1,6 @@
 //! Filters as bytes: round trips, invalid headers, chunks at every boundary.
 
 use bloomline_core::bloom::bloomline::header::HEADER_BYTES;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::error::{ChunkError, HeaderError};

@@ -1,10 +1,8 @@
 //! Large filters compared with the reference model, backends with each other, and batches with
 //! single calls. `bloomline_reference::life` compares random programs.
 
-use bloomline_core::bloom::batch::contains_spot;
 use bloomline_core::bloom::bloomline::BlockedLayer;
 use bloomline_core::bloom::bloomline::sizing::ROWS;
-use bloomline_core::bloom::layer::{Layer, Probe};
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
 #[cfg(target_arch = "aarch64")]
@@ -112,7 +110,7 @@ fn large_filters_equal_the_reference_model() {
 
 fn contains_by<P: Backend>(backend: P, layer: &BlockedLayer, item: &[u8], seed: u64) -> bool {
     let hash = item_hash(item, seed);
-    contains_spot(layer, backend, &layer.locate(&hash))
+    layer.contains(backend, &layer.locate(&hash))
 }
 
 fn insert_by<P: Backend>(backend: P, layer: &mut BlockedLayer, item: &[u8], seed: u64) {

@@ -6,7 +6,6 @@ use bloomline_core::bloom::bloomline::rate::{fp_rate, fp_rate_at_counted_load, f
 use bloomline_core::bloom::bloomline::sizing::{
     MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, REVISION, ROWS, Row,
 };
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::host::{Growth, Spec};
 use bloomline_reference::forged::with_layers;
 use xxhash_rust::xxh3::Xxh3;

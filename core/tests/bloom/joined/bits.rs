@@ -1,7 +1,5 @@
 //! Folded layers compared with the reference model, bit by bit, and lookups in them.
 
-use bloomline_core::bloom::batch::contains_spot;
-use bloomline_core::bloom::layer::{Layer, Probe};
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::Filter;
 #[cfg(target_arch = "aarch64")]
@@ -27,7 +25,7 @@ fn assert_equals(filter: &Filter, model: &Model) {
 fn compact(filter: &mut Filter, model: &mut Model) -> f64 {
     let freed = filter.compact();
     let newest = filter.layers().next_back().unwrap();
-    let shape = newest.shape();
+    let shape = newest.plan();
     let stored = shape.fold().stored();
     if freed > 0 {
         model.compact(stored, newest.capacity());
@@ -46,7 +44,7 @@ fn insert_both(filter: &mut Filter, model: &mut Model, items: std::ops::Range<u6
 fn assert_backend_finds<P: Backend>(backend: P, filter: &Filter, items: u64, model: &Model) {
     let contains = |item: &[u8]| {
         let hash = item_hash(item, filter.seed());
-        filter.layers().any(|layer| contains_spot(layer, backend, &layer.locate(&hash)))
+        filter.layers().any(|layer| layer.contains(backend, &layer.locate(&hash)))
     };
     assert!((0..items).all(|item| contains(&item.to_le_bytes())));
     for item in (items..items + 500).map(u64::to_le_bytes) {
@@ -88,7 +86,7 @@ fn folded_layers_equal_the_reference_model_bit_by_bit() {
                 let more = items + filter.room();
                 insert_both(&mut filter, &mut model, items..more);
                 assert_equals(&filter, &model);
-                let geometry = filter.layers().next().unwrap().shape();
+                let geometry = filter.layers().next().unwrap().plan();
                 shapes
                     .insert((geometry.geometry().blocks_per_item(), geometry.bytes() % 4096 != 0));
             }

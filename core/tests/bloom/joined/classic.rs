@@ -1,6 +1,5 @@
 //! Compaction in RedisBloom's layout: a folded link is the link that would have been built smaller.
 
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::chunk::Bits;

@@ -1,7 +1,6 @@
 //! Compaction: sizes, rates, growth afterwards, offsets and headers.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::Filter;
 use bloomline_core::spec::MAX_LAYERS;

@@ -1,6 +1,6 @@
 //! Estimates compared with the number of items that were added.
 
-use bloomline_core::bloom::compact::CompactLayer;
+use bloomline_core::bloom::compact::CompactShape;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
@@ -40,15 +40,15 @@ fn items(seed: u64, count: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Adds items to `seeds` filters, and checks the estimates of all.
-fn assert_estimates<L: CompactLayer>(
+fn assert_estimates<S: CompactShape>(
     case: &str,
-    make: impl Fn(u64) -> ScalableFilter<L>,
+    make: impl Fn(u64) -> ScalableFilter<S>,
     count: u64,
     seeds: u64,
     is_compacted: bool,
 ) where
-    AnyFilter: From<ScalableFilter<L>>,
-    ScalableFilter<L>: Calls<Inserted = bool>,
+    AnyFilter: From<ScalableFilter<S>>,
+    ScalableFilter<S>: Calls<Inserted = bool>,
 {
     let mut differences = Differences::default();
     let mut layers = 0;

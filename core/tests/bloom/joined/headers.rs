@@ -84,7 +84,7 @@ fn valid_records_give_their_layers() {
         assert_eq!(filter.first_byte(), first_byte);
         for (index, pages, capacity) in records {
             let layer = filter.layers().nth(index as usize).unwrap();
-            assert_eq!(layer.shape().fold().stored(), u64::from(pages));
+            assert_eq!(layer.fold().stored(), u64::from(pages));
             assert_eq!(layer.capacity(), capacity);
         }
         copied(&filter.into());

@@ -1,6 +1,6 @@
 //! Filters that were merged or compacted, and the estimates that both rest on.
 
-use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::bloom::redisbloom::geometry::Options;
 use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::scalable::ScalableFilter;
@@ -70,7 +70,7 @@ fn found(filter: &impl Calls, items: impl IntoIterator<Item = u64>) -> Vec<bool>
 }
 
 /// The bits of each layer, oldest first.
-fn bits<L: Layer>(filter: &ScalableFilter<L>) -> Vec<&[u8]> {
+fn bits<S: LayerShape>(filter: &ScalableFilter<S>) -> Vec<&[u8]> {
     filter.layers().map(|layer| layer.words().as_bytes()).collect()
 }
 

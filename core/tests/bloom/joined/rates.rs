@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use bloomline_core::bloom::compact::CompactLayer;
+use bloomline_core::bloom::compact::CompactShape;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_reference::calls::Calls;
@@ -33,15 +33,15 @@ fn assert_rate(case: &str, filter: &(impl Calls + Debug), target: f64) {
 
 /// A filter of `first` items is compacted, and grows by `more` items in steps with a compaction
 /// after each.
-fn assert_compacted<L: CompactLayer>(
-    mut filter: ScalableFilter<L>,
+fn assert_compacted<S: CompactShape>(
+    mut filter: ScalableFilter<S>,
     spec: Spec,
     (first, more, steps): (u64, u64, u64),
 ) where
-    AnyFilter: From<ScalableFilter<L>>,
-    ScalableFilter<L>: Calls<Inserted = bool>,
+    AnyFilter: From<ScalableFilter<S>>,
+    ScalableFilter<S>: Calls<Inserted = bool>,
 {
-    let case = format!("{:?} {spec:?} {first} + {more} in {steps}", L::LAYOUT);
+    let case = format!("{:?} {spec:?} {first} + {more} in {steps}", S::LAYOUT);
     insert(&mut filter, 0..first);
     assert!(filter.compact() > 0, "{case}: nothing is freed");
     let mut new = 0;

@@ -113,7 +113,7 @@ fn union_above_the_target_rate_is_refused_with_both_numbers() {
         let error = refusal(&any(&one), &[&any(&other)]);
         let Error::RateExceeded { rate, target } = error else { panic!("{error}") };
         // That of 18,000 items, less those that are false positives when they are added.
-        let expected = one.layers().next().unwrap().shape().fp_rate(18_000);
+        let expected = one.layers().next().unwrap().fp_rate(18_000);
         assert_eq!(target, 0.01);
         assert!((0.9..1.0).contains(&(rate / expected)), "{rate} for {expected}");
     }

@@ -1,17 +1,17 @@
 //! Schedules of additions and compactions: layers and sizes that docs state.
 //! The rounds of `bloomline_reference::life` check growth, rates, layers and sizes.
 
-use bloomline_core::bloom::compact::CompactLayer;
+use bloomline_core::bloom::compact::CompactShape;
+use bloomline_core::bloom::layer::{Layer, LayerShape};
 use bloomline_core::bloom::scalable::ScalableFilter;
-use bloomline_core::host::Layer;
 use bloomline_reference::calls::Calls;
 
 use super::{classic, insert, new, scaling};
 
 /// Adds a batch and compacts, again and again. No item is refused.
-fn run<L: CompactLayer>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L>
+fn run<S: CompactShape>(mut filter: ScalableFilter<S>, batch: u64, rounds: u64) -> ScalableFilter<S>
 where
-    ScalableFilter<L>: Calls<Inserted = bool>,
+    ScalableFilter<S>: Calls<Inserted = bool>,
 {
     for round in 0..rounds {
         insert(&mut filter, round * batch..(round + 1) * batch);
@@ -20,7 +20,7 @@ where
     filter
 }
 
-fn bits_per_item<L: Layer>(filter: &ScalableFilter<L>) -> f64 {
+fn bits_per_item<S: LayerShape>(filter: &ScalableFilter<S>) -> f64 {
     let bytes: u64 = filter.layers().map(|layer| layer.words().bytes()).sum();
     bytes as f64 * 8.0 / filter.len().max(1) as f64
 }

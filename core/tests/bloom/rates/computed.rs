@@ -8,7 +8,6 @@
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::geometry::Geometry;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_reference::calls::Calls;

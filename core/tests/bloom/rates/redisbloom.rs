@@ -8,8 +8,6 @@
 //! item is at least about `4 / (k m)`, whatever the target rate is. The same holds for RedisBloom,
 //! whose bits are the same.
 
-use bloomline_core::bloom::batch::contains_spot;
-use bloomline_core::bloom::layer::{Layer, Probe};
 use bloomline_core::bloom::redisbloom::RedisBloomLayer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::hash::murmur2::pair_64;
@@ -19,7 +17,7 @@ use bloomline_reference::random::{Estimate, Random};
 /// A full layer.
 fn filled(capacity: u64, error_rate: f64, seed: u64) -> RedisBloomLayer {
     let shape = Shape::new(Options::of_new_filter(true), capacity, error_rate).unwrap();
-    let mut layer = RedisBloomLayer::build(&shape).unwrap();
+    let mut layer = RedisBloomLayer::build(&shape.into()).unwrap();
     for item in 0..capacity {
         let spot = layer.locate(&pair_64(&(seed << 32 | item).to_le_bytes()));
         layer.set(Scalar, &spot);
@@ -41,9 +39,8 @@ fn minimum(layer: &RedisBloomLayer) -> f64 {
 /// The share of random items that a layer reports as present. The probability that one of them was
 /// inserted is below 1e-10.
 fn direct(layer: &RedisBloomLayer, lookups: u64, random: &mut Random) -> f64 {
-    let is_found = |_: &u64| {
-        contains_spot(layer, Scalar, &layer.locate(&pair_64(&random.next().to_le_bytes())))
-    };
+    let is_found =
+        |_: &u64| layer.contains(Scalar, &layer.locate(&pair_64(&random.next().to_le_bytes())));
     (0..lookups).filter(is_found).count() as f64 / lookups as f64
 }
 

@@ -1,7 +1,7 @@
 //! How far `fp_rate`, the rate by the bits set, differs from filter to filter: a target rate is a
 //! mean over seeds. The documentation and the alerts state the bound that is checked here.
 
-use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::{AnyFilter, Filter};
@@ -30,7 +30,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of<L: Layer>(filter: &ScalableFilter<L>) -> Self {
+    fn of<S: LayerShape>(filter: &ScalableFilter<S>) -> Self {
         let (layer, items) = (filter.layers().next().unwrap(), filter.len());
         let by_fill = layer.by_fill(4_096);
         let computed = layer.fp_rate(items);
@@ -100,9 +100,9 @@ fn fill(filter: &mut impl Calls<Inserted = bool>, seed: u64, first: u64, count: 
 }
 
 /// Fills a filter until it refuses items.
-fn fill_up<L: Layer>(filter: &mut ScalableFilter<L>, seed: u64, mut first: u64)
+fn fill_up<S: LayerShape>(filter: &mut ScalableFilter<S>, seed: u64, mut first: u64)
 where
-    ScalableFilter<L>: Calls<Inserted = bool>,
+    ScalableFilter<S>: Calls<Inserted = bool>,
 {
     while filter.room() > 0 {
         let count = filter.room();
@@ -111,12 +111,12 @@ where
     }
 }
 
-fn check_all<L: Layer>(
+fn check_all<S: LayerShape>(
     case: &str,
     capacities: &[(u64, u64)],
     error_rates: &[f64],
     expected: impl Fn(f64) -> Expected,
-    make: impl Fn(u64, f64, u64) -> ScalableFilter<L>,
+    make: impl Fn(u64, f64, u64) -> ScalableFilter<S>,
 ) {
     for &(capacity, seeds) in capacities {
         for &error_rate in error_rates {

@@ -2,7 +2,7 @@
 //! with a reference model that computes with 128 bits.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::redisbloom::indexes::Modulus;
+use bloomline_core::bloom::classic::indexes::Modulus;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::life::choices::Choices;

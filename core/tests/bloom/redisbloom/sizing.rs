@@ -1,8 +1,8 @@
 //! Sizes in RedisBloom's layout, compared with the reference model.
 
-use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::classic::ClassicShape;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::math::ln::ln;
 
 use bloomline_reference::redisbloom::Plan;
@@ -42,8 +42,7 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
                     if here.bits > MOST_BITS {
                         break;
                     }
-                    let next = RedisBloomLayer::successor(&common, &here, index, 0);
-                    shape = next.ok().map(|(_, shape)| shape);
+                    shape = Shape::successor(&common, &here, index, 0).ok();
                     plan = Plan::new(
                         options,
                         expected.capacity * u64::from(expansion),

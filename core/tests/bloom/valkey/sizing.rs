@@ -1,6 +1,6 @@
 //! Sizes, hashes and indexes equal to those of the reference model.
 
-use bloomline_core::bloom::redisbloom::indexes::{Indexes, Modulus, Reduction};
+use bloomline_core::bloom::classic::indexes::{Indexes, Modulus, Reduction};
 use bloomline_core::bloom::valkey::indexes::{BelowPrime, PRIME};
 use bloomline_core::bloom::valkey::sizing::{MIN_LAYER_RATE, hashes, layer_bytes, layer_rate};
 use bloomline_core::hash::Pair;
@@ -144,7 +144,7 @@ fn sums_near_the_prime_are_reduced_by_it() {
 
 #[test]
 fn bits_of_forged_hashes_equal_those_of_the_model() {
-    use bloomline_core::bloom::layer::{Layer, Part, Probe};
+    use bloomline_core::bloom::layer::Part;
     use bloomline_core::bloom::valkey::ValkeyLayer;
     use bloomline_core::bloom::valkey::layer::Shape;
 
@@ -154,7 +154,7 @@ fn bits_of_forged_hashes_equal_those_of_the_model() {
         let capacity = 1 + random.below(400);
         let rate = rate(&mut random).max(1e-30);
         let shape = Shape::new(capacity, rate).expect("a shape");
-        let mut layer = ValkeyLayer::build(&shape).expect("memory");
+        let mut layer = ValkeyLayer::build(&shape.into()).expect("memory");
         let mut model = valkey::ModelLayer::new(capacity, rate);
         let spot = match round % 3 {
             0 => Pair { a: random.next(), b: random.next() },

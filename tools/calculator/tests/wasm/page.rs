@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use bloomline_calculator::{Column, Value};
-use bloomline_core::bloom::bloomline::Shape;
+use bloomline_core::bloom::bloomline::BlockedPlan;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use wasmi::{Engine, Linker, Module, Store, TypedFunc, WasmParams, WasmResults};
 
@@ -103,7 +103,11 @@ impl Page {
     }
 
     /// Compares the layers that the page has with these.
-    pub fn check_layers<'a>(&mut self, count: i32, layers: impl Iterator<Item = (&'a Shape, u64)>) {
+    pub fn check_layers<'a>(
+        &mut self,
+        count: i32,
+        layers: impl Iterator<Item = (&'a BlockedPlan, u64)>,
+    ) {
         let mut index = 0;
         for (layer, len) in layers {
             let (capacity, geometry) = (layer.capacity() as f64, layer.geometry());
