@@ -1,7 +1,7 @@
 //! What others need for the same items: RedisBloom, a classic Bloom filter, and the theory.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::classic::ClassicShape;
+use bloomline_core::bloom::layer::Rules;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::spec::MAX_LAYERS;

@@ -2,7 +2,7 @@
 
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
-use bloomline_core::bloom::layer::LayerShape;
+use bloomline_core::bloom::layer::Rules;
 use bloomline_core::host::{Growth, Spec};
 
 use crate::used::{self, Rounding};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
-use bloomline_core::bloom::layer::LayerShape;
+use bloomline_core::bloom::layer::Rules;
 use bloomline_core::bloom::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 use bloomline_core::host::Growth;
 

@@ -4,7 +4,7 @@
 //! bits that the item has there, its [`Spot`](LayerShape::Spot). Everything else works on the spot:
 //! to prefetch its blocks, to test its bits, to set them.
 //!
-//! A layout is a [`LayerShape`]. Merging and compacting have their own traits and rooms.
+//! A layout is its [`Rules`] and a [`LayerShape`]. Merging and compacting have their own traits and rooms.
 
 use std::fmt;
 use std::iter;
@@ -21,12 +21,14 @@ use crate::spec::Layout;
 /// One filter of fixed capacity: a layer of a
 /// [`ScalableFilter`](crate::bloom::scalable::ScalableFilter).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Layer<S, W = Words> {
+pub struct Layer<S: Rules, W = Words> {
     /// The bits: [`Words`], [`WordsRef`] if they are a part of other memory, or [`Unbuilt`]. Their
     /// number is that of the shape, at least one block in the Bloomline layout: whoever changes one
     /// of the two keeps that.
     pub(crate) words: W,
     pub(crate) shape: S,
+    /// Follows from the shape.
+    pub(crate) divisor: S::Divisor,
 }
 
 /// The bits of a layer before they are allocated.
@@ -64,32 +66,18 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Everything about a layer but its bits, and what a layout does with them.
-///
-/// `words` are always those of a layer of this shape.
-pub trait LayerShape: Copy + fmt::Debug + PartialEq + sealed::Sealed {
+/// Everything about a layer but its bits: how a layout hashes items, and sizes and grows filters.
+pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;
-    /// Bytes from which a group's blocks are prefetched.
-    const PREFETCH_FROM: u64;
-    /// Bytes from which the blocks of [`Part::Rest`] are prefetched only for items whose first
-    /// part is set: an absent item costs more by its cache lines than by a branch.
-    const STAGED_FROM: u64;
-    /// True if the layout has code for vector instructions. Without, compilers would make slow
-    /// gathers of its loops where they may use them.
-    const IS_VECTORIZED: bool;
     /// What all layers of a filter have in common.
     type Common: Copy;
     /// What items are hashed with, for all layers of a filter.
     type Seed: Copy;
     /// The hash of an item, for all layers.
     type Hash: Copy;
-    /// Where the item of a hash lies in one layer.
-    type Spot: Copy + Into<Self::Hash>;
-    /// What is computed of a hash once for many layers.
-    type Prepared<B: Backend>: Copy;
-    /// Items of a group in one layer.
-    type Located: Located<Self>;
+    /// What remainders by the number of bits are computed with.
+    type Divisor: Copy + fmt::Debug + PartialEq;
 
     /// What items are hashed with.
     fn seed(common: &Self::Common) -> Self::Seed;
@@ -109,45 +97,11 @@ pub trait LayerShape: Copy + fmt::Debug + PartialEq + sealed::Sealed {
         }
     }
 
-    /// Prepares a hash for many layers.
-    fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
-
-    /// Locates an item.
-    ///
-    /// # Safety
-    ///
-    /// `words` are those of a [`Layer`] of this shape.
-    unsafe fn locate(self, words: &[u64], hash: &Self::Hash) -> Self::Spot;
-
-    /// Prefetches a part of the item's blocks.
-    fn prefetch(self, words: &[u64], spot: &Self::Spot, part: Part);
-
-    /// True if the item's bits in the first part are set. `prepared` is that of its hash, if many
-    /// layers are tested.
-    fn test_first<B: Backend>(
-        self,
-        backend: B,
-        words: &[u64],
-        spot: &Self::Spot,
-        prepared: Option<&Self::Prepared<B>>,
-    ) -> bool;
-
-    /// True if the item's other bits are set.
-    fn test_rest<B: Backend>(self, backend: B, words: &[u64], spot: &Self::Spot) -> bool;
-
-    /// Sets all bits of the item.
-    fn set<B: Backend>(self, backend: B, words: &mut [u64], spot: &Self::Spot);
-
-    /// Writes to the item's page if it is probably not backed by memory yet: one page fault instead
-    /// of two. The layer holds `len` items, and this one may be inserted.
-    #[inline(always)]
-    fn prefault(self, _words: &mut [u64], _len: u64, _spot: &Self::Spot) {}
-
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;
 
     /// Items in the layer, if it is not the newest one.
-    #[inline(always)]
+    #[inline]
     fn len_when_older(&self) -> u64 {
         self.capacity()
     }
@@ -169,17 +123,6 @@ pub trait LayerShape: Copy + fmt::Debug + PartialEq + sealed::Sealed {
         capacity: u64,
     ) -> Result<(Self::Common, Plan<Self>), Error>;
 
-    /// The computed false-positive rate of a layer of `bytes` bytes with `len` items, in [0, 1].
-    fn fp_rate(&self, bytes: u64, len: u64) -> f64;
-
-    /// Estimates the items and the rate of the union of layers of this shape. About `sample` pages
-    /// are counted.
-    fn estimate<'a>(
-        &self,
-        layers: impl Iterator<Item = &'a [u64]> + Clone,
-        sample: usize,
-    ) -> LayerEstimate;
-
     /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
     fn first_byte(_common: &Self::Common) -> u64 {
         0
@@ -190,7 +133,81 @@ pub trait LayerShape: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
 }
 
+/// Where the bits of an item lie in a layer of this shape.
+pub trait LayerShape: Rules {
+    /// Bytes from which a group's blocks are prefetched.
+    const PREFETCH_FROM: u64;
+    /// Bytes from which the blocks of [`Part::Rest`] are prefetched only for items whose first
+    /// part is set: an absent item costs more by its cache lines than by a branch.
+    const STAGED_FROM: u64;
+    /// True if the layout has code for vector instructions. Without, compilers would make slow
+    /// gathers of its loops where they may use them.
+    const IS_VECTORIZED: bool;
+    /// Where the item of a hash lies in one layer.
+    type Spot: Copy + Into<Self::Hash>;
+    /// What is computed of a hash once for many layers.
+    type Prepared<B: Backend>: Copy;
+    /// Items of a group in one layer.
+    type Located: Located<Self>;
+
+    /// Prepares a hash for many layers.
+    fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
+
+    /// Locates an item.
+    fn locate<W: Readable>(layer: &Layer<Self, W>, hash: &Self::Hash) -> Self::Spot;
+
+    /// Prefetches a part of the item's blocks.
+    fn prefetch<W: Readable>(layer: &Layer<Self, W>, spot: &Self::Spot, part: Part);
+
+    /// True if the item's bits in the first part are set. `prepared` is that of its hash, if many
+    /// layers are tested.
+    fn test_first<B: Backend, W: Readable>(
+        backend: B,
+        layer: &Layer<Self, W>,
+        spot: &Self::Spot,
+        prepared: Option<&Self::Prepared<B>>,
+    ) -> bool;
+
+    /// True if the item's other bits are set.
+    fn test_rest<B: Backend, W: Readable>(
+        backend: B,
+        layer: &Layer<Self, W>,
+        spot: &Self::Spot,
+    ) -> bool;
+
+    /// Sets all bits of the item.
+    fn set<B: Backend>(backend: B, layer: &mut Layer<Self>, spot: &Self::Spot);
+
+    /// Writes to the item's page if it is probably not backed by memory yet: one page fault instead
+    /// of two. The layer holds `len` items, and this one may be inserted.
+    #[inline(always)]
+    fn prefault(_layer: &mut Layer<Self>, _len: u64, _spot: &Self::Spot) {}
+
+    /// The computed false-positive rate of a layer of `bytes` bytes with `len` items, in [0, 1].
+    fn fp_rate(&self, bytes: u64, len: u64) -> f64;
+
+    /// Estimates the items and the rate of the union of layers of this shape. About `sample` pages
+    /// are counted.
+    fn estimate<'a>(
+        &self,
+        layers: impl Iterator<Item = &'a [u64]> + Clone,
+        sample: usize,
+    ) -> LayerEstimate;
+}
+
 impl<S: LayerShape, W: Extent> Layer<S, W> {
+    /// A layer of this shape with these bits.
+    #[inline(always)]
+    pub(crate) fn with<V>(&self, words: V) -> Layer<S, V> {
+        Layer { words, shape: self.shape, divisor: self.divisor }
+    }
+
+    /// Everything about the layer but its bits. RedisBloom's `len` is not up to date in the newest
+    /// layer of a filter.
+    pub fn shape(&self) -> &S {
+        &self.shape
+    }
+
     /// Items the layer is sized for.
     #[inline]
     pub fn capacity(&self) -> u64 {
@@ -205,7 +222,7 @@ impl<S: LayerShape, W: Extent> Layer<S, W> {
 
     /// The layer without its bits.
     pub fn plan(&self) -> Plan<S> {
-        Layer { words: Unbuilt { bytes: self.bytes() }, shape: self.shape }
+        self.with(Unbuilt { bytes: self.bytes() })
     }
 
     /// The plan of this layer, which holds `len` items.
@@ -221,6 +238,13 @@ impl<S: LayerShape, W: Extent> Layer<S, W> {
     }
 }
 
+impl<S: Rules> Layer<S> {
+    /// The bits, as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes()
+    }
+}
+
 impl<S: LayerShape, W: Readable> Layer<S, W> {
     /// The bits.
     #[inline(always)]
@@ -231,20 +255,19 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
     /// The layer in local variables, for loops: it is not loaded again for each item.
     #[inline(always)]
     pub(crate) fn local(&self) -> Layer<S, &[u64]> {
-        Layer { words: self.words.as_slice(), shape: self.shape }
+        self.with(self.words.as_slice())
     }
 
     /// See [`LayerShape::locate`].
     #[inline(always)]
     pub fn locate(&self, hash: &S::Hash) -> S::Spot {
-        // SAFETY: the words are those of this layer.
-        unsafe { self.shape.locate(self.words.as_slice(), hash) }
+        S::locate(self, hash)
     }
 
     /// See [`LayerShape::prefetch`].
     #[inline(always)]
     pub fn prefetch(&self, spot: &S::Spot, part: Part) {
-        self.shape.prefetch(self.words.as_slice(), spot, part);
+        S::prefetch(self, spot, part);
     }
 
     /// See [`LayerShape::test_first`].
@@ -255,13 +278,13 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
         spot: &S::Spot,
         prepared: Option<&S::Prepared<B>>,
     ) -> bool {
-        self.shape.test_first(backend, self.words.as_slice(), spot, prepared)
+        S::test_first(backend, self, spot, prepared)
     }
 
     /// See [`LayerShape::test_rest`].
     #[inline(always)]
     pub fn test_rest<B: Backend>(&self, backend: B, spot: &S::Spot) -> bool {
-        self.shape.test_rest(backend, self.words.as_slice(), spot)
+        S::test_rest(backend, self, spot)
     }
 
     /// True if the layer contains the item.
@@ -296,7 +319,7 @@ impl<S: LayerShape> Layer<S> {
     ///
     /// [`Error::OutOfMemory`].
     pub fn build(plan: &Plan<S>) -> Result<Self, Error> {
-        Ok(Self { words: Words::for_bytes(plan.bytes())?, shape: plan.shape })
+        Ok(plan.with(Words::for_bytes(plan.bytes())?))
     }
 
     /// A layer equal to this one.
@@ -316,13 +339,13 @@ impl<S: LayerShape> Layer<S> {
     /// See [`LayerShape::set`].
     #[inline(always)]
     pub fn set<B: Backend>(&mut self, backend: B, spot: &S::Spot) {
-        self.shape.set(backend, self.words.as_mut_slice(), spot);
+        S::set(backend, self, spot);
     }
 
     /// See [`LayerShape::prefault`].
     #[inline(always)]
     pub fn prefault(&mut self, len: u64, spot: &S::Spot) {
-        self.shape.prefault(self.words.as_mut_slice(), len, spot);
+        S::prefault(self, len, spot);
     }
 
     /// Items in the layer, if it is not the newest one.

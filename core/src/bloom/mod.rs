@@ -108,7 +108,6 @@ pub mod batch;
 pub mod bloomline;
 pub mod classic;
 pub mod compact;
-#[allow(unsafe_code)]
 pub mod layer;
 pub mod merge;
 pub mod redisbloom;

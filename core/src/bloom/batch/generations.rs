@@ -1,7 +1,7 @@
 //! What single items and batches need of a filter of any kind.
 
 use super::group::Group;
-use crate::bloom::layer::{Layer, LayerShape, Located};
+use crate::bloom::layer::{Layer, LayerShape, Located, Rules};
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::mask::Mask;
@@ -78,9 +78,9 @@ pub(crate) trait Generations: Sized {
 }
 
 /// What the items of a filter are hashed with.
-pub(crate) type SeedOf<F> = <<F as Generations>::Shape as LayerShape>::Seed;
+pub(crate) type SeedOf<F> = <<F as Generations>::Shape as Rules>::Seed;
 /// The hash of an item in the layers of a filter.
-pub(crate) type HashOf<F> = <<F as Generations>::Shape as LayerShape>::Hash;
+pub(crate) type HashOf<F> = <<F as Generations>::Shape as Rules>::Hash;
 /// Where an item lies in a layer of a filter.
 pub(crate) type SpotOf<F> = <<F as Generations>::Shape as LayerShape>::Spot;
 /// The items of a group in the only layer of a filter.

@@ -21,7 +21,7 @@ use arrayvec::ArrayVec;
 
 use self::generations::{Generations, LocatedOf, SeedOf, SpotOf, goes_on_after};
 use self::group::Group;
-use crate::bloom::layer::{Layer, LayerShape, Located, Part};
+use crate::bloom::layer::{Layer, LayerShape, Located, Part, Rules};
 use crate::bloom::scalable::ScalableFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::error::Error;

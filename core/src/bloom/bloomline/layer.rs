@@ -9,7 +9,9 @@ use super::growth::Common;
 use super::locate::{Spot, locate};
 use super::located::LocatedBlocks;
 use super::rate::fp_rate;
-use crate::bloom::layer::{Extent, Layer, LayerShape, Part, Plan, Unbuilt, sealed};
+use crate::bloom::layer::{
+    Extent, Layer, LayerShape, Part, Plan, Readable, Rules, Unbuilt, sealed,
+};
 use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::estimate::LayerEstimate;
@@ -56,12 +58,19 @@ impl<W: Extent> Layer<BlockedShape, W> {
     }
 }
 
+impl<W: Readable> Layer<BlockedShape, W> {
+    #[inline(always)]
+    fn blocks(&self) -> &[Block] {
+        Block::of(self.words.as_slice())
+    }
+}
+
 impl BlockedLayer {
     /// The layer, to be read.
     #[inline(always)]
     pub fn view(&self) -> LayerRef<'_> {
         debug_assert!(self.words.len() >= BLOCK_SECTORS as u64, "a layer without a block");
-        Layer { words: self.words.view(), shape: self.shape }
+        self.with(self.words.view())
     }
 }
 
@@ -69,14 +78,14 @@ impl BlockedPlan {
     /// A layer that is not folded.
     pub(crate) fn new(capacity: u64, geometry: Geometry) -> Self {
         let words = Unbuilt { bytes: geometry.bytes() };
-        Self { words, shape: BlockedShape { capacity, geometry } }
+        Self { words, shape: BlockedShape { capacity, geometry }, divisor: () }
     }
 
     /// The plan with fewer pages in memory, and another capacity.
     pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
         let geometry = self.shape.geometry.with_folds(fold.folds());
         let words = Unbuilt { bytes: fold.stored() * self.shape.page_bytes() };
-        Self { words, shape: BlockedShape { capacity, geometry } }
+        Self { words, shape: BlockedShape { capacity, geometry }, divisor: () }
     }
 }
 
@@ -85,6 +94,7 @@ impl LayerRef<'static> {
     pub(crate) const NONE: Self = Self {
         words: WordsRef::new(&[0; BLOCK_SECTORS]),
         shape: BlockedShape { capacity: 1, geometry: Geometry::of_pages(1, 1, 1, 1) },
+        divisor: (),
     };
 }
 
@@ -94,7 +104,7 @@ impl<'a> LayerRef<'a> {
     pub(crate) fn new(words: &'a [u64], capacity: u64, geometry: Geometry) -> Option<Self> {
         let is_layer = !Block::of(words).is_empty();
         let shape = BlockedShape { capacity, geometry };
-        is_layer.then_some(Self { words: WordsRef::new(words), shape })
+        is_layer.then_some(Self { words: WordsRef::new(words), shape, divisor: () })
     }
 }
 
@@ -111,18 +121,13 @@ impl BlockedShape {
 
 impl sealed::Sealed for BlockedShape {}
 
-impl LayerShape for BlockedShape {
+impl Rules for BlockedShape {
     const LAYOUT: Layout = Layout::Bloomline;
-    // Smaller layers are in cache: a prefetch costs more than it gains.
-    const PREFETCH_FROM: u64 = 128 << 10;
-    const STAGED_FROM: u64 = 8 << 20;
-    const IS_VECTORIZED: bool = true;
     type Common = Common;
     type Seed = u64;
     type Hash = ItemHash;
-    type Spot = Spot;
-    type Prepared<B: Backend> = B::Pattern;
-    type Located = LocatedBlocks;
+    /// No remainders: hashes are scaled.
+    type Divisor = ();
 
     #[inline(always)]
     fn seed(common: &Common) -> u64 {
@@ -132,81 +137,6 @@ impl LayerShape for BlockedShape {
     #[inline(always)]
     fn hash(seed: &u64, item: &[u8]) -> ItemHash {
         item_hash(item, *seed)
-    }
-
-    #[inline(always)]
-    fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
-        backend.prepare(hash.pattern)
-    }
-
-    #[inline(always)]
-    unsafe fn locate(self, words: &[u64], hash: &ItemHash) -> Spot {
-        let blocks = Block::of(words).len();
-        let spot = locate(hash, &self.geometry, blocks as u64);
-        if !self.geometry.is_folded() {
-            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which a
-            // layer guarantees. The compiler, which cannot know that, drops the check of the index
-            // where a spot is used at once.
-            unsafe { assert_unchecked(spot.first < blocks) };
-        }
-        spot
-    }
-
-    #[inline(always)]
-    fn prefetch(self, words: &[u64], spot: &Spot, part: Part) {
-        let blocks = Block::of(words).as_ptr();
-        match part {
-            Part::First => prefetch(blocks.wrapping_add(spot.first)),
-            Part::Rest => {
-                for (index, _) in spot.further(&self.geometry) {
-                    prefetch(blocks.wrapping_add(index));
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn test_first<B: Backend>(
-        self,
-        backend: B,
-        words: &[u64],
-        spot: &Spot,
-        prepared: Option<&B::Pattern>,
-    ) -> bool {
-        let Some(block) = Block::of(words).get(spot.first) else { return false };
-        let bits = self.geometry.bits_per_block();
-        match prepared {
-            Some(&pattern) => backend.test(block, pattern, bits),
-            None => backend.test_once(block, spot.hash.pattern, bits),
-        }
-    }
-
-    #[inline(always)]
-    fn test_rest<B: Backend>(self, backend: B, words: &[u64], spot: &Spot) -> bool {
-        test_blocks(backend, Block::of(words), self.geometry, spot.further(&self.geometry))
-    }
-
-    #[inline(always)]
-    fn set<B: Backend>(self, backend: B, words: &mut [u64], spot: &Spot) {
-        set_bits(words, self.geometry, backend, spot);
-    }
-
-    /// The operating system backs a page at its first access, and again at its first write if it
-    /// was only read: reading first would cost two page faults per item. With four items per page
-    /// on average, `1 - e^-4` or 98 % of the pages are backed; small layers do not matter.
-    #[inline(always)]
-    fn prefault(self, words: &mut [u64], len: u64, spot: &Spot) {
-        const ITEMS_PER_PAGE: u64 = 4;
-        const FROM_PAGES: u64 = 256;
-        let pages = self.geometry.pages();
-        if len < pages * ITEMS_PER_PAGE
-            && pages >= FROM_PAGES
-            && let Some(Block([sector, ..])) = Block::of_mut(words).get_mut(spot.first)
-        {
-            // One instruction that reads and writes; the compiler does not know that it changes
-            // nothing.
-            *sector |= black_box(0);
-        }
     }
 
     #[inline]
@@ -221,6 +151,102 @@ impl LayerShape for BlockedShape {
         capacity: u64,
     ) -> Result<(Common, BlockedPlan), Error> {
         common.successor(last, index, capacity)
+    }
+
+    fn first_byte(common: &Common) -> u64 {
+        common.first_byte()
+    }
+
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
+        let table = u64::from(layers - 1) * LAYER_BYTES;
+        bits_bytes.saturating_add(FILTER_BYTES + table)
+    }
+}
+
+impl LayerShape for BlockedShape {
+    // Smaller layers are in cache: a prefetch costs more than it gains.
+    const PREFETCH_FROM: u64 = 128 << 10;
+    const STAGED_FROM: u64 = 8 << 20;
+    const IS_VECTORIZED: bool = true;
+    type Spot = Spot;
+    type Prepared<B: Backend> = B::Pattern;
+    type Located = LocatedBlocks;
+
+    #[inline(always)]
+    fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
+        backend.prepare(hash.pattern)
+    }
+
+    #[inline(always)]
+    fn locate<W: Readable>(layer: &Layer<Self, W>, hash: &ItemHash) -> Spot {
+        let geometry = layer.shape.geometry;
+        let blocks = layer.blocks().len();
+        let spot = locate(hash, &geometry, blocks as u64);
+        if !geometry.is_folded() {
+            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which
+            // `Layer::words` guarantees. The compiler, which cannot know that, drops the check of
+            // the index where a spot is used at once.
+            unsafe { assert_unchecked(spot.first < blocks) };
+        }
+        spot
+    }
+
+    #[inline(always)]
+    fn prefetch<W: Readable>(layer: &Layer<Self, W>, spot: &Spot, part: Part) {
+        let blocks = layer.blocks().as_ptr();
+        match part {
+            Part::First => prefetch(blocks.wrapping_add(spot.first)),
+            Part::Rest => {
+                for (index, _) in spot.further(&layer.shape.geometry) {
+                    prefetch(blocks.wrapping_add(index));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend, W: Readable>(
+        backend: B,
+        layer: &Layer<Self, W>,
+        spot: &Spot,
+        prepared: Option<&B::Pattern>,
+    ) -> bool {
+        let Some(block) = layer.blocks().get(spot.first) else { return false };
+        let bits = layer.shape.geometry.bits_per_block();
+        match prepared {
+            Some(&pattern) => backend.test(block, pattern, bits),
+            None => backend.test_once(block, spot.hash.pattern, bits),
+        }
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend, W: Readable>(backend: B, layer: &Layer<Self, W>, spot: &Spot) -> bool {
+        let geometry = layer.shape.geometry;
+        test_blocks(backend, layer.blocks(), geometry, spot.further(&geometry))
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(backend: B, layer: &mut BlockedLayer, spot: &Spot) {
+        set_bits(layer.words.as_mut_slice(), layer.shape.geometry, backend, spot);
+    }
+
+    /// The operating system backs a page at its first access, and again at its first write if it
+    /// was only read: reading first would cost two page faults per item. With four items per page
+    /// on average, `1 - e^-4` or 98 % of the pages are backed; small layers do not matter.
+    #[inline(always)]
+    fn prefault(layer: &mut BlockedLayer, len: u64, spot: &Spot) {
+        const ITEMS_PER_PAGE: u64 = 4;
+        const FROM_PAGES: u64 = 256;
+        let pages = layer.shape.geometry.pages();
+        if len < pages * ITEMS_PER_PAGE
+            && pages >= FROM_PAGES
+            && let Some(Block([sector, ..])) =
+                Block::of_mut(layer.words.as_mut_slice()).get_mut(spot.first)
+        {
+            // One instruction that reads and writes; the compiler does not know that it changes
+            // nothing.
+            *sector |= black_box(0);
+        }
     }
 
     fn fp_rate(&self, bytes: u64, len: u64) -> f64 {
@@ -249,15 +275,6 @@ impl LayerShape for BlockedShape {
             fill_of_union(words, (sample as u64 * shared.pages / fold.stored()) as usize)
         });
         fold.estimate(&self.geometry, fills)
-    }
-
-    fn first_byte(common: &Common) -> u64 {
-        common.first_byte()
-    }
-
-    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        let table = u64::from(layers - 1) * LAYER_BYTES;
-        bits_bytes.saturating_add(FILTER_BYTES + table)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::hash::Pair;
 use crate::math::scale::scale;
 
 /// A divisor that gives remainders by two multiplications instead of a division (Barrett, 1986).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modulus {
     /// At least 2.
     value: u64,

@@ -44,7 +44,6 @@
 //! | 1e-6 | 4,200,000 | 136,000 |
 
 use super::{CompactShape, Newest};
-use crate::bloom::classic::Classic;
 use crate::bloom::layer::Plan;
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::{Common, RedisBloomLayer};
@@ -56,10 +55,9 @@ const LEAST_SAVING: u64 = 16;
 /// The part of the target rate of a layer that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
-impl CompactShape for Classic<Shape> {
+impl CompactShape for Shape {
     fn is_folded(&self) -> bool {
-        let shape = self.numbers();
-        shape.capacity < unlike_built(shape).saturating_add(1)
+        self.capacity < unlike_built(self).saturating_add(1)
     }
 
     /// The header has no field for the first capacity of a folded layer.
@@ -82,7 +80,7 @@ impl CompactShape for Classic<Shape> {
     }
 
     fn fold(layer: &mut RedisBloomLayer, folded: &Plan<Self>) {
-        layer.shape = folded.shape;
+        (layer.shape, layer.divisor) = (folded.shape, folded.divisor);
         let words = folded.bytes() as usize / size_of::<u64>();
         let (first, others) = layer.words.as_mut_slice().split_at_mut(words);
         for part in others.chunks(words) {

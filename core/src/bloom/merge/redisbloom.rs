@@ -1,12 +1,11 @@
 //! Which filters and layers of RedisBloom's layout can be merged.
 
 use super::MergeShape;
-use crate::bloom::classic::Classic;
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use crate::error::Parameter;
 
-impl MergeShape for Classic<Shape> {
+impl MergeShape for Shape {
     /// The capacity of the first layer is that of its bits: a merge may have raised the field.
     fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
@@ -36,8 +35,7 @@ impl MergeShape for Classic<Shape> {
 
     /// RedisBloom has no layer of more items than its capacity, and refuses to load one.
     fn fill_up(&mut self, len: u64) {
-        let shape = self.numbers_mut();
-        shape.capacity = shape.capacity.max(len);
+        self.capacity = self.capacity.max(len);
     }
 
     fn grown_as(common: &Common, _other: &Common) -> Common {

@@ -14,7 +14,6 @@
 use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};
 use super::layer::{Common, RedisBloomLayer};
-use crate::bloom::classic::Classic;
 use crate::bloom::scalable::request;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
@@ -78,7 +77,7 @@ impl RedisBloomFilter {
             let layer = decode_layer(from, version, |new| {
                 let older = bytes;
                 bytes = older.saturating_add(new);
-                request::<Classic<Shape>>(permit, [new], older, index + 1)
+                request::<Shape>(permit, [new], older, index + 1)
             })?;
             let layer = layer.ok_or(Error::from(HeaderError::Layer(index)))?;
             try_push(&mut layers, layer)?;

@@ -15,7 +15,6 @@
 use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};
 use super::layer::{Common, RedisBloomLayer};
-use crate::bloom::classic::Classic;
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::FieldReader;
@@ -95,7 +94,7 @@ impl RedisBloomFilter {
     /// # Errors
     ///
     /// [`Error::Header`].
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Classic<Shape>>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Shape>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);

@@ -1,9 +1,9 @@
 //! One Bloom filter of fixed capacity in RedisBloom's layout.
 
 use super::geometry::{Options, Shape};
-use crate::bloom::classic::indexes::Whole;
-use crate::bloom::classic::{Classic, ClassicShape};
-use crate::bloom::layer::Layer;
+use crate::bloom::classic::ClassicShape;
+use crate::bloom::classic::indexes::{Modulus, Whole};
+use crate::bloom::layer::{Layer, Plan, Rules, sealed};
 use crate::error::Error;
 use crate::hash::Pair;
 use crate::hash::murmur2::{pair_32, pair_64};
@@ -16,7 +16,7 @@ const HEAD_BYTES: u64 = 32;
 const LAYER_BYTES: u64 = 64;
 
 /// A layer in RedisBloom's layout.
-pub type RedisBloomLayer = Layer<Classic<Shape>>;
+pub type RedisBloomLayer = Layer<Shape>;
 
 /// What the layers of a filter have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +31,19 @@ impl RedisBloomLayer {
     /// A layer of this shape with these bits; `None` if the shape has another number of bits.
     pub(crate) fn with_words(shape: Shape, words: Words) -> Option<Self> {
         let is_whole = words.len().checked_mul(64) == Some(shape.bits);
-        is_whole.then_some(Self { words, shape: Classic::new(shape) })
+        is_whole.then(|| Plan::from(shape).with(words))
     }
 }
 
-impl ClassicShape for Shape {
+impl sealed::Sealed for Shape {}
+
+impl Rules for Shape {
     const LAYOUT: Layout = Layout::RedisBloom;
-    const PLAIN: u32 = 0;
-    type Reduction = Whole;
     type Common = Common;
     /// True for hashes of 64 bits.
     type Seed = bool;
+    type Hash = Pair;
+    type Divisor = Modulus;
 
     #[inline(always)]
     fn seed(common: &Common) -> bool {
@@ -51,19 +53,6 @@ impl ClassicShape for Shape {
     #[inline(always)]
     fn hash(&is_64_bit: &bool, item: &[u8]) -> Pair {
         if is_64_bit { pair_64(item) } else { pair_32(item) }
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bits / 8
-    }
-
-    fn modulus(&self) -> u64 {
-        Shape::modulus(self)
-    }
-
-    #[inline(always)]
-    fn hashes(&self) -> u32 {
-        self.hashes
     }
 
     #[inline]
@@ -80,7 +69,13 @@ impl ClassicShape for Shape {
         self.len = len;
     }
 
-    fn successor(common: &Common, last: &Self, index: u32, _capacity: u64) -> Result<Self, Error> {
+    fn successor(
+        common: &Common,
+        last: &Plan<Self>,
+        index: u32,
+        _capacity: u64,
+    ) -> Result<(Common, Plan<Self>), Error> {
+        let last = last.shape;
         if common.options.is_fixed() {
             return Err(Error::Full(last.capacity));
         }
@@ -89,10 +84,28 @@ impl ClassicShape for Shape {
         }
         let capacity = last.capacity.checked_mul(common.expansion.into());
         let capacity = capacity.ok_or(Error::Capacity(u64::MAX))?;
-        Self::new(common.options, capacity, last.error * 0.5)
+        Ok((*common, Self::new(common.options, capacity, last.error * 0.5)?.into()))
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
         bits_bytes.saturating_add(HEAD_BYTES + LAYER_BYTES * u64::from(layers))
+    }
+}
+
+impl ClassicShape for Shape {
+    const PLAIN: u32 = 0;
+    type Reduction = Whole;
+
+    fn bytes(&self) -> u64 {
+        self.bits / 8
+    }
+
+    fn modulus(&self) -> u64 {
+        Shape::modulus(self)
+    }
+
+    #[inline(always)]
+    fn hashes(&self) -> u32 {
+        self.hashes
     }
 }

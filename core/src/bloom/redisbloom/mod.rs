@@ -21,8 +21,7 @@ pub mod geometry;
 pub mod header;
 pub mod layer;
 
-use crate::bloom::classic::Classic;
 pub use layer::{Common, RedisBloomLayer};
 
 /// A filter in RedisBloom's layout.
-pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<Classic<geometry::Shape>>;
+pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<geometry::Shape>;

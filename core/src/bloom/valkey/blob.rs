@@ -9,7 +9,6 @@
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
 use super::valid::{LayerChecks, check_seed};
-use crate::bloom::classic::Classic;
 use crate::bloom::scalable::request;
 use crate::error::{Error, ValkeyError};
 use crate::fields::FieldReader;
@@ -118,7 +117,7 @@ impl<'p> Assembly<'p> {
             return Err(ValkeyError::Seed(index).into());
         }
         self.valid.check_next(&shape, items)?;
-        request::<Classic<Shape>>(self.permit, [shape.bytes], self.bytes, index + 1)?;
+        request::<Shape>(self.permit, [shape.bytes], self.bytes, index + 1)?;
         let mut layer = ValkeyLayer::build(&shape.into())?;
         copy_to_zeros(layer.words.as_mut_bytes(), bits);
         self.bytes = self.bytes.saturating_add(shape.bytes);

@@ -4,7 +4,7 @@ use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
 use super::sizing::{MAX_CAPACITY, layer_rate};
 use super::valid::check_common;
-use crate::bloom::classic::ClassicShape;
+use crate::bloom::layer::{Plan, Rules};
 use crate::error::{Error, ValkeyError};
 use crate::permit::Permit;
 use crate::spec::{Growth, Spec};
@@ -50,10 +50,10 @@ impl ValkeyFilter {
     ///
     /// Those of [`ValkeyFilter::new`], and [`Error::Refused`] if the first layer exceeds the limit.
     pub fn reach(capacity: u64, common: &Common, limit: u64) -> Result<Reach, Error> {
-        let mut shape = first_shape(capacity, common)?;
+        let mut plan = Plan::from(first_shape(capacity, common)?);
         let (mut bytes, mut capacity) = (0u64, 0u64);
         for index in 0.. {
-            bytes = bytes.saturating_add(shape.bytes);
+            bytes = bytes.saturating_add(plan.bytes());
             let size = Shape::size_bytes(bytes, index + 1);
             if size > limit && index == 0 {
                 return Err(Error::Refused(size));
@@ -61,9 +61,9 @@ impl ValkeyFilter {
             if size > limit {
                 return Ok(Reach { capacity, end: Error::Refused(size) });
             }
-            capacity = capacity.saturating_add(shape.capacity);
-            match Shape::successor(common, &shape, index, capacity) {
-                Ok(next) => shape = next,
+            capacity = capacity.saturating_add(plan.capacity());
+            match Shape::successor(common, &plan, index, capacity) {
+                Ok((_, next)) => plan = next,
                 Err(end) => return Ok(Reach { capacity, end }),
             }
         }

@@ -17,7 +17,6 @@ use super::ValkeyFilter;
 use super::layer::{Common, Shape};
 use super::valid::{LayerChecks, check_common, random_flag};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
-use crate::bloom::classic::Classic;
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::FieldReader;
@@ -79,7 +78,7 @@ impl ValkeyFilter {
     /// # Errors
     ///
     /// Those of [`ValkeyFilter::decode_header`] without those of memory.
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Classic<Shape>>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Shape>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, rest) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);

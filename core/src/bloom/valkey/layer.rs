@@ -4,8 +4,9 @@ use arrayvec::ArrayVec;
 
 use super::indexes::{BelowPrime, PLAIN};
 use super::sizing::{MAX_CAPACITY, MAX_LAYER_BYTES, hashes, layer_bytes, valid_rate};
-use crate::bloom::classic::{Classic, ClassicShape};
-use crate::bloom::layer::Layer;
+use crate::bloom::classic::ClassicShape;
+use crate::bloom::classic::indexes::Modulus;
+use crate::bloom::layer::{Layer, Plan, Rules, sealed};
 use crate::error::{Error, ValkeyError};
 use crate::hash::Pair;
 use crate::hash::siphash::{Seed, pair, pairs};
@@ -64,14 +65,16 @@ pub struct Common {
 }
 
 /// A layer in valkey-bloom's layout. An older layer is full: files have no number of its items.
-pub type ValkeyLayer = Layer<Classic<Shape>>;
+pub type ValkeyLayer = Layer<Shape>;
 
-impl ClassicShape for Shape {
+impl sealed::Sealed for Shape {}
+
+impl Rules for Shape {
     const LAYOUT: Layout = Layout::ValkeyBloom;
-    const PLAIN: u32 = PLAIN;
-    type Reduction = BelowPrime;
     type Common = Common;
     type Seed = Seed;
+    type Hash = Pair;
+    type Divisor = Modulus;
 
     #[inline(always)]
     fn seed(common: &Common) -> Seed {
@@ -93,6 +96,44 @@ impl ClassicShape for Shape {
         pairs(seed, &items, see);
     }
 
+    #[inline]
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    fn successor(
+        common: &Common,
+        last: &Plan<Self>,
+        index: u32,
+        capacity: u64,
+    ) -> Result<(Common, Plan<Self>), Error> {
+        if common.expansion == 0 {
+            return Err(Error::Full(last.capacity()));
+        }
+        if index + 1 >= MAX_LAYERS {
+            return Err(Error::TooManyLayers(MAX_LAYERS));
+        }
+        let own = last.capacity().saturating_mul(common.expansion.into());
+        if capacity.saturating_add(own) > MAX_CAPACITY {
+            return Err(ValkeyError::Capacity(own).into());
+        }
+        let rate = valid_rate(common.error_rate, common.tightening, index + 1)?;
+        Ok((*common, Self::new(own, rate)?.into()))
+    }
+
+    /// What valkey-bloom counts: its vector of layers begins with one element, and doubles from
+    /// four on.
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
+        let layers = u64::from(layers);
+        let elements = if layers == 1 { 1 } else { layers.next_power_of_two().max(MIN_ELEMENTS) };
+        bits_bytes.saturating_add(HEAD_BYTES + ELEMENT_BYTES * elements + LAYER_BYTES * layers)
+    }
+}
+
+impl ClassicShape for Shape {
+    const PLAIN: u32 = PLAIN;
+    type Reduction = BelowPrime;
+
     fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -104,33 +145,5 @@ impl ClassicShape for Shape {
     #[inline(always)]
     fn hashes(&self) -> u32 {
         self.hashes
-    }
-
-    #[inline]
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    fn successor(common: &Common, last: &Self, index: u32, capacity: u64) -> Result<Self, Error> {
-        if common.expansion == 0 {
-            return Err(Error::Full(last.capacity));
-        }
-        if index + 1 >= MAX_LAYERS {
-            return Err(Error::TooManyLayers(MAX_LAYERS));
-        }
-        let own = last.capacity.saturating_mul(common.expansion.into());
-        if capacity.saturating_add(own) > MAX_CAPACITY {
-            return Err(ValkeyError::Capacity(own).into());
-        }
-        let rate = valid_rate(common.error_rate, common.tightening, index + 1)?;
-        Ok(Self::new(own, rate)?)
-    }
-
-    /// What valkey-bloom counts: its vector of layers begins with one element, and doubles from
-    /// four on.
-    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        let layers = u64::from(layers);
-        let elements = if layers == 1 { 1 } else { layers.next_power_of_two().max(MIN_ELEMENTS) };
-        bits_bytes.saturating_add(HEAD_BYTES + ELEMENT_BYTES * elements + LAYER_BYTES * layers)
     }
 }

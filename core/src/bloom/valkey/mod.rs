@@ -25,8 +25,7 @@ pub mod payload;
 pub mod sizing;
 pub mod valid;
 
-use crate::bloom::classic::Classic;
 pub use layer::{Common, ValkeyLayer};
 
 /// A filter in valkey-bloom's layout.
-pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<Classic<layer::Shape>>;
+pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<layer::Shape>;

@@ -8,7 +8,7 @@ use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::irregular::{self, IrregularRecords};
 use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common};
-use crate::bloom::layer::LayerShape;
+use crate::bloom::layer::Rules;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
 

@@ -1,6 +1,6 @@
 //! Sizes in RedisBloom's layout, compared with the reference model.
 
-use bloomline_core::bloom::classic::ClassicShape;
+use bloomline_core::bloom::layer::Rules;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::math::ln::ln;
@@ -42,7 +42,8 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
                     if here.bits > MOST_BITS {
                         break;
                     }
-                    shape = Shape::successor(&common, &here, index, 0).ok();
+                    let next = Shape::successor(&common, &here.into(), index, 0).ok();
+                    shape = next.map(|(_, plan)| *plan.shape());
                     plan = Plan::new(
                         options,
                         expected.capacity * u64::from(expansion),
