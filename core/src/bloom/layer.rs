@@ -4,7 +4,8 @@
 //! bits that the item has there, its [`Spot`](LayerShape::Spot). Everything else works on the spot:
 //! to prefetch its blocks, to test its bits, to set them.
 //!
-//! A layout is its [`Rules`] and a [`LayerShape`]. Merging and compacting have their own traits and rooms.
+//! A layout is its [`Rules`] and a [`LayerShape`]. Merging and compacting have their own traits and
+//! rooms.
 
 use std::fmt;
 use std::iter;

@@ -283,8 +283,9 @@ impl<S: LayerShape> ScalableFilter<S> {
     ///
     /// # Errors
     ///
-    /// Those of [`LayerShape::successor`] and [`Layer::build`], and [`Error::Refused`] by `permit`. The
-    /// filter is unchanged then.
+    /// Those of [`Layer::build`] and of
+    /// [`Rules::successor`](crate::bloom::layer::Rules::successor), and [`Error::Refused`] by
+    /// `permit`. The filter is unchanged then.
     #[cold]
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();

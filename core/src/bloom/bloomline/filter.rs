@@ -2,7 +2,7 @@
 
 use super::Filter;
 use super::growth::Common;
-use super::layer::BlockedPlan;
+use super::shape::BlockedPlan;
 use crate::error::Error;
 use crate::permit::Permit;
 use crate::spec::Spec;

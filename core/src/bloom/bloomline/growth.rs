@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::iter;
 
 use super::geometry::Geometry;
-use super::layer::BlockedPlan;
+use super::shape::BlockedPlan;
 use super::sizing::{MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR};
 use crate::error::Error;
 use crate::hash::xxh3::COLLISION;

@@ -3,8 +3,8 @@
 use std::iter;
 
 use super::geometry::Geometry;
-use super::layer::{BlockedLayer, BlockedShape, set_blocks, test_blocks};
 use super::locate::{FURTHER, locate, next_within, stride};
+use super::shape::{BlockedLayer, BlockedShape, set_blocks, test_blocks};
 use crate::bloom::layer::{Located, Part};
 use crate::hash::xxh3::{ItemHash, mix};
 use crate::mask::Mask;

@@ -7,22 +7,23 @@ mod growth;
 pub mod header;
 pub mod irregular;
 #[allow(unsafe_code)]
-pub mod layer;
+mod layer;
 pub mod length;
 pub mod locate;
 mod located;
 pub mod rate;
+pub mod shape;
 pub mod sizing;
 mod table;
 
 pub use growth::Common;
-pub use layer::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
+pub use shape::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
 
 /// A scalable filter in the Bloomline layout.
 pub type Filter = crate::bloom::scalable::ScalableFilter<BlockedShape>;
 
 // 96 bytes are a size class of the servers' allocator. A larger filter would take the next one.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Filter>() as u64 == layer::FILTER_BYTES);
+const _: () = assert!(size_of::<Filter>() as u64 == shape::FILTER_BYTES);
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<BlockedLayer>() as u64 == layer::LAYER_BYTES);
+const _: () = assert!(size_of::<BlockedLayer>() as u64 == shape::LAYER_BYTES);

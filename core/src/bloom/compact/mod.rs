@@ -102,8 +102,8 @@ impl<S: CompactShape> ScalableFilter<S> {
 const MOST_REACH: u64 = 1 << 33;
 
 /// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer is
-/// `plan` and has the index `index`. The older layers have the capacity `older` together. 0 if it does
-/// not grow.
+/// `plan` and has the index `index`. The older layers have the capacity `older` together. 0 if it
+/// does not grow.
 ///
 /// Cost: up to some microseconds per layer.
 fn reach<S: LayerShape>(
