@@ -125,7 +125,7 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
 #[test]
 fn example_in_the_docs_is_the_header_and_the_bits_of_a_filter() {
     let growth = Growth::Scaling { expansion: 2 };
-    let spec = Spec { capacity: 100, error_rate: 0.01, growth };
+    let spec = Spec { capacity: 400, error_rate: 0.01, growth };
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
     filter.insert(b"user1", &mut |_| true).expect("an item");
     let layer = filter.layers().next().expect("a layer");
@@ -154,14 +154,32 @@ fn example_in_the_docs_is_the_header_and_the_bits_of_a_filter() {
     };
     assert_eq!(pattern, fold(block_hash, 0x9e37_79b9_7f4a_7c15));
     assert_eq!(further, fold(pattern, 0x6a09_e667_f3bc_c909));
-    let mut bytes = [0; 192];
-    for (pattern, block) in [(pattern, 1), (further, 2)] {
+    let mut bytes = [0; 576];
+    for (pattern, block) in [(pattern, 4), (further, 8)] {
         assert!(page.contains(&format!("{pattern:016x}     block {block}")), "block {block}");
         for i in 0..4 {
             let sector = ((pattern >> 48) + i) % 8;
             let bit = (block * 512 + sector * 64 + (pattern >> (6 * i)) % 64) as usize;
             bytes[bit / 8] |= 1u8 << (bit % 8);
         }
+    }
+    assert_eq!(set_bytes(&bytes), bits);
+
+    let small = Spec { capacity: 100, ..spec };
+    let mut filter = Filter::new(small, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
+    filter.insert(b"user1", &mut |_| true).expect("an item");
+    let layer = filter.layers().next().expect("a layer");
+    let (sectors, per_item) = (layer.geometry().sectors(), layer.geometry().bits_per_block());
+    let counts = format!("{} bytes, {sectors} sectors with {per_item}", layer.bytes());
+    let bits = set_bytes(layer.words().as_bytes());
+    for text in [&counts, &bits] {
+        assert!(page.contains(text), "docs/format.md does not show:\n{text}");
+    }
+    let first = ((u128::from(block_hash) * u128::from(sectors)) >> 64) as u64;
+    let mut bytes = [0; 160];
+    for i in 0..u64::from(per_item) {
+        let bit = (first + i) % u64::from(sectors) * 64 + (pattern >> (6 * i)) % 64;
+        bytes[bit as usize / 8] |= 1u8 << (bit % 8);
     }
     assert_eq!(set_bytes(&bytes), bits);
 }

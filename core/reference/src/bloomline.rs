@@ -69,7 +69,7 @@ impl ModelLayer {
     /// Folds the layer to so many pages.
     pub fn fold(&mut self, pages: u64) {
         let stored = stored_pages(self.geometry.pages(), pages);
-        let page_bits = (self.geometry.blocks_per_page() * 512) as usize;
+        let page_bits = self.geometry.page_bytes() as usize * 8;
         let mut bits = bitvec![u8, Lsb0; 0; pages as usize * page_bits];
         for (page, &target) in stored.iter().enumerate() {
             let start = self.stored_page(page as u64) as usize * page_bits;
@@ -92,8 +92,17 @@ impl ModelLayer {
     }
 
     /// The indexes of an item's bits in the layer.
-    fn bit_indexes(&self, block_hash: u64, pattern: u64) -> impl Iterator<Item = usize> + use<> {
+    fn bit_indexes(&self, block_hash: u64, pattern: u64) -> Vec<usize> {
         let geometry = self.geometry;
+        if geometry.is_small() {
+            let sectors = u128::from(geometry.sectors());
+            let first = (u128::from(block_hash) * sectors / (1 << 64)) as usize;
+            let bit = |i: usize| {
+                let sector = (first + i) % sectors as usize;
+                sector * 64 + field(pattern, 6 * i as u32, 6) as usize
+            };
+            return (0..geometry.bits_per_block().into()).map(bit).collect();
+        }
         let blocks = geometry.pages() * geometry.blocks_per_page();
         let first = (u128::from(block_hash) * u128::from(blocks) / (1 << 64)) as u64;
         let (page, first_in_page) =
@@ -106,7 +115,7 @@ impl ModelLayer {
         };
         let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
         let page = self.stored_page(page);
-        (0..blocks_per_item).flat_map(move |j| {
+        let of_block = |j| {
             let block = page * geometry.blocks_per_page()
                 + (first_in_page + j * stride) % geometry.blocks_per_page();
             let pattern = if j == 0 { pattern } else { fold(pattern, FURTHER[j as usize - 1]) };
@@ -116,11 +125,12 @@ impl ModelLayer {
                 let bit = field(pattern, 6 * i as u32, 6);
                 (block * 512 + sector * 64 + bit) as usize
             })
-        })
+        };
+        (0..blocks_per_item).flat_map(of_block).collect()
     }
 
     fn contains(&self, block_hash: u64, pattern: u64) -> bool {
-        self.bit_indexes(block_hash, pattern).all(|bit| self.bits[bit])
+        self.bit_indexes(block_hash, pattern).into_iter().all(|bit| self.bits[bit])
     }
 
     fn insert(&mut self, block_hash: u64, pattern: u64) {

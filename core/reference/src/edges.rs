@@ -1,5 +1,6 @@
 //! Forged filters at the edges of what is valid, each as every encoding of its layout.
 
+use bloomline_core::bloom::bloomline::sizing::REVISION;
 use bloomline_core::bloom::redisbloom::geometry::Shape;
 use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
@@ -249,7 +250,7 @@ fn changed<T: Clone>(base: &T, changes: &[Change<T>], forge: impl Fn(T) -> Forge
 fn plain() -> Vec<Row> {
     let base = Plain {
         version: 1,
-        revision: 1,
+        revision: REVISION,
         growth: 1,
         expansion: 2,
         layers: 1,
@@ -354,7 +355,7 @@ fn windowed() -> Vec<Row> {
     let generation = Generation { opened: 1 << 50, len: 25, live: 25, overflow: 0 };
     let base = Windowed {
         version: 2,
-        revision: 1,
+        revision: REVISION,
         growth: 1,
         window: 3,
         refreshes: 1,

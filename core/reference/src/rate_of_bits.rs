@@ -30,9 +30,11 @@ fn rate_of_page(layer: &BlockedLayer, page: u64) -> f64 {
     let bits = usize::from(geometry.bits_per_block());
     let blocks_per_item = u64::from(geometry.blocks_per_item());
     let page_blocks = geometry.blocks_per_page();
-    let bytes = page_blocks as usize * 64;
+    let block_bytes = usize::from(geometry.sectors()) * 8;
+    let bytes = page_blocks as usize * block_bytes;
     let page = &layer.words().as_bytes()[page as usize * bytes..][..bytes];
-    let passes: Vec<f64> = page.chunks_exact(64).map(|block| passes(block, bits)).collect();
+    let passes: Vec<f64> =
+        page.chunks_exact(block_bytes).map(|block| passes(block, bits)).collect();
     let strides = if blocks_per_item == 1 { 1 } else { (page_blocks - 1) / (blocks_per_item - 1) };
     let mut sum = 0.0;
     for first in 0..page_blocks {
@@ -46,11 +48,10 @@ fn rate_of_page(layer: &BlockedLayer, page: u64) -> f64 {
 
 /// The probability that `bits` random bits in consecutive sectors of a block are set.
 fn passes(block: &[u8], bits: usize) -> f64 {
-    let ones = |sector: usize| {
-        let bytes = &block[sector % 8 * 8..][..8];
-        bytes.iter().map(|byte| byte.count_ones()).sum::<u32>()
-    };
-    let fill: [f64; 8] = std::array::from_fn(|sector| f64::from(ones(sector)) / 64.0);
-    let from = |start| (start..start + bits).map(|sector| fill[sector % 8]).product::<f64>();
-    (0..8).map(from).sum::<f64>() / 8.0
+    let ones = |sector: &[u8]| sector.iter().map(|byte| byte.count_ones()).sum::<u32>();
+    let fill: Vec<f64> =
+        block.chunks_exact(8).map(|sector| f64::from(ones(sector)) / 64.0).collect();
+    let sectors = fill.len();
+    let from = |start| (start..start + bits).map(|sector| fill[sector % sectors]).product::<f64>();
+    (0..sectors).map(from).sum::<f64>() / sectors as f64
 }

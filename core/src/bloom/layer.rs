@@ -151,6 +151,26 @@ pub trait LayerShape: Rules {
     /// Items of a group in one layer.
     type Located: Located<Self>;
 
+    /// True if the layer is small: items are tested at once there, and one by one also in batches.
+    /// The methods that test a part of an item's bits are for other layers.
+    #[inline(always)]
+    fn is_small(&self) -> bool {
+        false
+    }
+
+    /// Older layers up to the newest small one, of `older` older layers. Those after them are not
+    /// small, so loops over them have no branch for that.
+    #[inline(always)]
+    fn with_small(_common: &Self::Common, _older: usize) -> usize {
+        0
+    }
+
+    /// True if a small layer contains the item.
+    #[inline(always)]
+    fn small_contains<W: Readable>(_layer: &Layer<Self, W>, _spot: &Self::Spot) -> bool {
+        false
+    }
+
     /// Prepares a hash for many layers.
     fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
 
@@ -288,9 +308,35 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
         S::test_rest(backend, self, spot)
     }
 
+    /// True if the layer contains the item of a hash.
+    #[inline(always)]
+    pub(crate) fn contains_hash<B: Backend>(&self, backend: B, hash: &S::Hash) -> bool {
+        // Before the item is located, so that this is one branch.
+        if self.shape.is_small() {
+            return self.small_contains(&self.locate(hash));
+        }
+        self.blocks_contain(backend, hash)
+    }
+
+    /// The same for a layer that is not small.
+    #[inline(always)]
+    pub(crate) fn blocks_contain<B: Backend>(&self, backend: B, hash: &S::Hash) -> bool {
+        let spot = self.locate(hash);
+        self.test_first(backend, &spot, None) && self.test_rest(backend, &spot)
+    }
+
+    /// See [`LayerShape::small_contains`]. Not inlined, so that callers need no registers for it.
+    #[inline(never)]
+    fn small_contains(&self, spot: &S::Spot) -> bool {
+        S::small_contains(self, spot)
+    }
+
     /// True if the layer contains the item.
     #[inline(always)]
     pub fn contains<B: Backend>(&self, backend: B, spot: &S::Spot) -> bool {
+        if self.shape.is_small() {
+            return self.small_contains(spot);
+        }
         self.test_first(backend, spot, None) && self.test_rest(backend, spot)
     }
 
@@ -409,8 +455,8 @@ impl Readable for &[u64] {
 ///
 /// A batch in a filter of one layer works on these: it pushes the hashes, locates all items, and
 /// prefetches, tests and sets their blocks by their indexes. So a layout can locate several items
-/// at once, and nothing is computed twice. Indexes must be below the number of items; others give
-/// answers without meaning.
+/// at once, and nothing is computed twice. Indexes must be below the number of items, and layers not
+/// [small](LayerShape::is_small); others give answers without meaning.
 pub trait Located<S: LayerShape>: Sized {
     /// No items.
     fn new() -> Self;

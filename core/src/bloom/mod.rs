@@ -62,6 +62,8 @@
 //! sector   | 64 bits, one of them the item's |
 //! ```
 //!
+//! A small layer, of up to 512 bytes, is one block of 4 to 64 sectors.
+//!
 //! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A
 //! [windowed filter](window) is a ring of generations, and keeps its promises inside a window of
 //! time or of items.

@@ -12,7 +12,7 @@ pub struct ItemHash {
 }
 
 /// An odd number without structure: the first 64 bits of the fraction of the golden ratio.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Hashes an item with the filter's seed.
 ///

@@ -74,11 +74,17 @@ impl<S: LayerShape, B: Backend> Group<S, B> {
     #[inline(always)]
     pub(super) fn test<W: Readable>(&self, backend: B, layer: &Layer<S, W>, pending: Mask) -> Mask {
         let layer = &layer.local();
+        let mut found = Mask::EMPTY;
+        if layer.shape().is_small() {
+            for hash in self.hashes.iter().rev() {
+                found.push_front(S::small_contains(layer, &layer.locate(hash)));
+            }
+            return found.and(pending);
+        }
         let passed = self.test_first(backend, layer, pending);
         if layer.bytes() >= S::STAGED_FROM {
             self.prefetch(layer, passed, Part::Rest);
         }
-        let mut found = Mask::EMPTY;
         for index in passed {
             let spot = layer.locate(self.hash(index));
             found.insert_if(index, layer.test_rest(backend, &spot));

@@ -44,8 +44,15 @@ pub(super) fn test_layers<S: LayerShape, W: Readable, B: Backend>(
 impl<S: LayerShape> ScalableFilter<S> {
     #[inline(always)]
     fn older_contain<B: Backend>(&self, backend: B, hash: &S::Hash) -> bool {
-        for layer in self.older.iter().rev() {
-            if layer.contains(backend, &layer.locate(hash)) {
+        let with_small = S::with_small(&self.common, self.older.len());
+        let (oldest, others) = self.older.split_at(with_small);
+        for layer in others.iter().rev() {
+            if layer.blocks_contain(backend, hash) {
+                return true;
+            }
+        }
+        for layer in oldest.iter().rev() {
+            if layer.contains_hash(backend, hash) {
                 return true;
             }
         }
@@ -91,8 +98,7 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
     /// The newest layer is tested first: it is the largest, and holds the most recent items.
     #[inline(always)]
     fn contains_hash<B: Backend>(&self, backend: B, hash: &S::Hash, _now: u64) -> bool {
-        let spot = self.newest.locate(hash);
-        self.newest.contains(backend, &spot) || self.older_contain(backend, hash)
+        self.newest.contains_hash(backend, hash) || self.older_contain(backend, hash)
     }
 
     #[inline(always)]

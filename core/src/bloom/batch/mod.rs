@@ -4,7 +4,7 @@
 //!
 //! * One layer: all items are located together, by vector instructions where the layout has them.
 //!   Then they are tested item by item, the rest of the blocks only if the first part is set.
-//! * One layer and at most 16 items: located one by one, without a group.
+//! * One layer and at most 16 items, or a small layer: located one by one, without a group.
 //! * Many layers, layer by layer: all first parts without a branch between them, then the rest of
 //!   the few items that passed. Item by item a branch is mispredicted once or twice per item.
 //!
@@ -269,6 +269,13 @@ where
             return;
         };
         let seed = self.filter.seed();
+        if layer.shape().is_small() {
+            for item in self.items {
+                let hash = F::Shape::hash(&seed, item.as_ref());
+                (self.answer)(layer.contains_hash(backend, &hash));
+            }
+            return;
+        }
         let is_staged = layer.bytes() >= F::Shape::STAGED_FROM;
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
@@ -327,6 +334,15 @@ where
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
         let seed = self.filter.seed();
+        while self.filter.only_layer().is_some_and(|layer| layer.shape().is_small()) {
+            let Some(item) = self.items.next() else { return };
+            let hash = F::Shape::hash(&seed, item.as_ref());
+            let spot = self.filter.locate(&hash);
+            let result = self.filter.insert_spot(backend, spot, self.now, self.permit);
+            if !goes_on_after(result, &mut self.answer) {
+                return;
+            }
+        }
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
             while let Some(layer) = self.filter.only_layer() {

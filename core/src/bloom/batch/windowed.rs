@@ -253,8 +253,7 @@ fn generation_contains<B: Backend>(
     {
         return true;
     }
-    let layer = &generation.regular;
-    layer.contains(backend, &layer.locate(hash))
+    generation.regular.contains_hash(backend, hash)
 }
 
 /// Where the items of a group are.

@@ -21,7 +21,7 @@
 //!
 //! The number of hashed pages and that of stored pages determine everything else.
 
-use super::geometry::{BLOCK_BYTES, Geometry};
+use super::geometry::Geometry;
 use super::rate::{inserted_share, rate_of_inserted, rate_on_pages};
 use crate::math::estimate::{Estimate, Fill, LayerEstimate};
 
@@ -141,7 +141,7 @@ impl Fold {
 
     /// The estimate for a layer by the fills of its [stored pages](Self::shared_pages).
     pub(crate) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
-        let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
+        let page_bits = geometry.page_bytes() * 8;
         let (mut attempted, mut new_bits) = (Estimate::default(), 0.0);
         for (fill, shared) in
             fills.into_iter().zip(self.shared_pages()).filter(|(_, it)| it.pages > 0)

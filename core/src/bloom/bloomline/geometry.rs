@@ -1,7 +1,18 @@
-//! The geometry of a layer: pages, blocks per page, blocks per item, bits per block.
+//! The geometry of a layer: pages, blocks per page, blocks per item, bits per block; or sectors.
+
+use crate::simd::BLOCK_SECTORS;
 
 /// Bytes of a block.
-pub const BLOCK_BYTES: u64 = 64;
+pub const BLOCK_BYTES: u64 = SECTOR_BYTES * BLOCK_SECTORS as u64;
+
+/// Bytes of a sector.
+pub const SECTOR_BYTES: u64 = 8;
+
+/// The fewest bits of an item in a small layer.
+pub const MIN_BITS: u8 = 3;
+
+/// The most sectors of a small layer: 512 bytes.
+pub const MAX_SECTORS: u8 = 64;
 
 /// Blocks of a whole page of 4 KiB.
 pub const PAGE_BLOCKS: u64 = 64;
@@ -11,6 +22,9 @@ const BITS_SHIFT: u32 = 2;
 
 /// The shape of a layer: pages, blocks per page, blocks per item, bits per block, and how its pages
 /// are folded.
+///
+/// A *small layer* is one page of one block, and this block has another number of sectors than
+/// eight: 4 to [`MAX_SECTORS`]. See [`sectors`](super::sectors).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pages: u32,
@@ -20,10 +34,18 @@ pub struct Geometry {
     item: u8,
     /// Derived from the others. It is stored to spare a division per item.
     strides: u8,
-    /// 0 if every page is stored; otherwise 1 more than the number of halvings of all pages. See
-    /// [`Fold`](super::fold::Fold).
-    folds: u8,
+    /// [`WHOLE`] if every page is stored and has whole blocks. In a folded layer 1 more than the
+    /// number of halvings of all pages; see [`Fold`](super::fold::Fold). In a small layer
+    /// [`SMALL`] and the number of sectors.
+    form: u8,
 }
+
+/// The form of a layer of whole blocks that is not folded: one test of the common case.
+const WHOLE: u8 = 0;
+/// The bit that the form of a small layer has, and that of a folded one has not.
+const SMALL: u8 = 1 << 7;
+
+const _: () = assert!(MAX_SECTORS < SMALL && 1 + u32::BITS < SMALL as u32);
 
 impl Geometry {
     /// A given number of pages of equal size, and what an item sets in them.
@@ -36,12 +58,18 @@ impl Geometry {
         let further = blocks_per_item.saturating_sub(1);
         let strides = blocks_per_page.saturating_sub(1) / if further == 0 { 1 } else { further };
         let item = further | bits_per_block.saturating_sub(1) << BITS_SHIFT;
-        Self { pages, blocks_per_page, item, strides, folds: 0 }
+        Self { pages, blocks_per_page, item, strides, form: WHOLE }
     }
 
-    /// The same shape with pages that are folded, or not.
+    /// A small layer of a given number of sectors, in which an item sets at most as many bits.
+    pub(crate) const fn of_sectors(sectors: u8, bits: u8) -> Self {
+        let block = Self::of_pages(1, 1, 1, bits);
+        Self { form: SMALL | sectors, ..block }
+    }
+
+    /// The same shape with pages that are folded, or not. That of a small layer stays.
     pub(crate) fn with_folds(self, folds: u8) -> Self {
-        Self { folds, ..self }
+        if self.is_small() { self } else { Self { form: folds, ..self } }
     }
 
     /// Pages that hashes are scaled to. A folded layer stores fewer.
@@ -86,16 +114,39 @@ impl Geometry {
         u64::from(self.strides)
     }
 
+    /// True if the layer has whole blocks and is not folded.
+    #[inline(always)]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.form == WHOLE
+    }
+
     /// True if pages are folded.
     #[inline(always)]
     pub(crate) fn is_folded(&self) -> bool {
-        self.folds != 0
+        self.form.wrapping_sub(1) < SMALL - 1
+    }
+
+    /// True if this is the geometry of a small layer.
+    #[inline(always)]
+    pub fn is_small(&self) -> bool {
+        self.form >= SMALL
+    }
+
+    /// Sectors of a block: eight, and 4 to [`MAX_SECTORS`] in a small layer.
+    #[inline(always)]
+    pub fn sectors(&self) -> u8 {
+        if self.is_small() { self.form & !SMALL } else { BLOCK_SECTORS as u8 }
     }
 
     /// How often all pages of a folded layer are halved.
     #[inline(always)]
     pub(crate) fn halvings(&self) -> u32 {
-        u32::from(self.folds.wrapping_sub(1)) % u64::BITS
+        u32::from(self.form.wrapping_sub(1)) % u64::BITS
+    }
+
+    /// Bytes of a page.
+    pub fn page_bytes(&self) -> u64 {
+        self.blocks_per_page() * u64::from(self.sectors()) * SECTOR_BYTES
     }
 
     /// Bits of the layer if it is not folded (m).
@@ -105,7 +156,7 @@ impl Geometry {
 
     /// Bytes of the layer's bits if it is not folded.
     pub fn bytes(&self) -> u64 {
-        self.blocks() * BLOCK_BYTES
+        self.pages() * self.page_bytes()
     }
 
     /// Bits that an item sets (k).

@@ -21,22 +21,26 @@ pub struct Common {
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
     pub(crate) older_rates: f64,
-    growth: SmallGrowth,
+    growth: PackedGrowth,
     /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
     /// all earlier bits.
     origin: u32,
 }
 
-/// [`Growth`] in four bytes, of which a filter of any kind uses spare values to distinguish kinds.
+/// [`Growth`] and two facts about the older layers, in four bytes. A filter of any kind uses spare
+/// values of them to distinguish kinds.
 #[derive(Clone, Copy, Debug)]
-enum SmallGrowth {
-    Fixed,
-    Scaling {
-        expansion: u16,
-        /// True if an older layer is folded.
-        is_compacted: bool,
-    },
+struct PackedGrowth {
+    /// 0 if the filter is fixed.
+    expansion: u16,
+    /// True if an older layer is folded.
+    is_compacted: bool,
+    /// Older layers up to the newest small one; [`ALL`] for as many or more.
+    with_small: u8,
 }
+
+/// The number of older layers that is not counted any more.
+const ALL: u8 = u8::MAX;
 
 const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
 
@@ -61,15 +65,13 @@ impl Common {
             return Err(Error::ErrorRate(spec.error_rate));
         }
         let Spec { capacity, error_rate, growth } = spec;
-        let growth = match growth {
-            Growth::Fixed => SmallGrowth::Fixed,
-            Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
-                return Err(Error::Expansion(expansion));
-            }
-            Growth::Scaling { expansion } => {
-                SmallGrowth::Scaling { expansion: expansion as u16, is_compacted: false }
-            }
-        };
+        if let Growth::Scaling { expansion } = growth
+            && !(1..=MAX_EXPANSION).contains(&expansion)
+        {
+            return Err(Error::Expansion(expansion));
+        }
+        let expansion = growth.expansion() as u16;
+        let growth = PackedGrowth { expansion, is_compacted: false, with_small: 0 };
         if capacity > MAX_CAPACITY {
             return Err(Error::Capacity(capacity));
         }
@@ -79,12 +81,7 @@ impl Common {
 
     /// Capacity, target rate and growth of the filter.
     pub(crate) fn spec(&self) -> Spec {
-        let growth = match self.growth {
-            SmallGrowth::Fixed => Growth::Fixed,
-            SmallGrowth::Scaling { expansion, .. } => {
-                Growth::Scaling { expansion: expansion.into() }
-            }
-        };
+        let growth = Growth::of(self.growth.expansion.into());
         Spec { capacity: self.capacity, error_rate: self.error_rate, growth }
     }
 
@@ -101,37 +98,30 @@ impl Common {
         index: u32,
         capacity: u64,
     ) -> Result<(Self, BlockedPlan), Error> {
-        if matches!(self.growth, SmallGrowth::Fixed) {
+        if !self.scales() {
             return Err(Error::Full(last.capacity()));
         }
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
-        let next = self.after(last);
+        let mut next = self.after(last);
+        if last.geometry().is_small() {
+            next.growth.with_small = u8::try_from(index + 1).unwrap_or(ALL);
+        }
         let (capacity, error) = next.planned(last.capacity(), index + 1, capacity);
         next.with_plan(capacity, error)
     }
 
     /// What the layers have in common once `last` is an older layer.
     pub(crate) fn after(&self, last: &BlockedPlan) -> Self {
-        let growth = match self.growth {
-            SmallGrowth::Scaling { expansion, is_compacted } => {
-                let is_compacted = is_compacted || last.geometry().is_folded();
-                SmallGrowth::Scaling { expansion, is_compacted }
-            }
-            SmallGrowth::Fixed => SmallGrowth::Fixed,
-        };
+        let is_compacted = self.growth.is_compacted || self.scales() && last.geometry().is_folded();
+        let growth = PackedGrowth { is_compacted, ..self.growth };
         Self { older_rates: self.older_rates + rate_when_full(last), growth, ..*self }
     }
 
     /// What the layers had in common when the first one was the newest.
     pub(crate) fn before_growth(&self) -> Self {
-        let growth = match self.growth {
-            SmallGrowth::Scaling { expansion, .. } => {
-                SmallGrowth::Scaling { expansion, is_compacted: false }
-            }
-            SmallGrowth::Fixed => SmallGrowth::Fixed,
-        };
+        let growth = PackedGrowth { is_compacted: false, with_small: 0, ..self.growth };
         Self { older_rates: 0.0, growth, ..*self }
     }
 
@@ -142,10 +132,8 @@ impl Common {
     /// So the next one has at least the capacity that the filter was created for, and a quarter of
     /// `older`. It does not get a share of the error budget by its index, but by its size.
     pub(crate) fn planned(&self, last: u64, index: u32, older: u64) -> (u64, f64) {
-        let capacity = match self.growth {
-            SmallGrowth::Fixed => last,
-            SmallGrowth::Scaling { expansion, .. } => last.saturating_mul(expansion.into()),
-        };
+        // A fixed filter has one layer only.
+        let capacity = last.saturating_mul(self.growth.expansion.max(1).into());
         if !self.is_compacted() {
             return (capacity, self.layer_error(index));
         }
@@ -169,7 +157,20 @@ impl Common {
 
     /// True if an older layer is folded, so that the next one follows a compaction.
     pub(crate) fn is_compacted(&self) -> bool {
-        matches!(self.growth, SmallGrowth::Scaling { is_compacted: true, .. })
+        self.growth.is_compacted
+    }
+
+    fn scales(&self) -> bool {
+        self.growth.expansion != 0
+    }
+
+    /// Older layers up to the newest small one: those after them have blocks. At most `older`.
+    #[inline(always)]
+    pub(crate) fn with_small(&self, older: usize) -> usize {
+        match self.growth.with_small {
+            ALL => older,
+            count => older.min(count.into()),
+        }
     }
 
     /// What the older layers leave of the target rate.
@@ -202,10 +203,7 @@ impl Common {
     /// take half a bit more per item.
     pub(crate) fn compacted_error(&self, index: u32) -> f64 {
         let error = self.layer_error(index);
-        match self.growth {
-            SmallGrowth::Fixed => error,
-            SmallGrowth::Scaling { .. } => (error * 4.0).min(self.budget() / 2.0),
-        }
+        if self.scales() { (error * 4.0).min(self.budget() / 2.0) } else { error }
     }
 
     /// The fewest items that a further compaction leaves room for, beside older layers of the

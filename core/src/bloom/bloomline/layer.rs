@@ -6,6 +6,7 @@ use super::growth::Common;
 use super::locate::{Spot, locate};
 use super::located::LocatedBlocks;
 use super::rate::fp_rate;
+use super::sectors;
 use super::shape::{
     BlockedLayer, BlockedPlan, BlockedShape, FILTER_BYTES, LAYER_BYTES, set_bits, test_blocks,
 };
@@ -14,7 +15,7 @@ use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::estimate::LayerEstimate;
 use crate::memory::fill::fill_of_union;
-use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
+use crate::simd::{Backend, Block, prefetch};
 use crate::spec::Layout;
 
 impl sealed::Sealed for BlockedShape {}
@@ -71,6 +72,21 @@ impl LayerShape for BlockedShape {
     type Located = LocatedBlocks;
 
     #[inline(always)]
+    fn is_small(&self) -> bool {
+        self.geometry.is_small()
+    }
+
+    #[inline(always)]
+    fn with_small(common: &Common, older: usize) -> usize {
+        common.with_small(older)
+    }
+
+    #[inline(always)]
+    fn small_contains<W: Readable>(layer: &Layer<Self, W>, spot: &Spot) -> bool {
+        sectors::test(layer.words.as_slice(), spot, layer.shape.geometry.bits_per_block())
+    }
+
+    #[inline(always)]
     fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
         backend.prepare(hash.pattern)
     }
@@ -80,7 +96,7 @@ impl LayerShape for BlockedShape {
         let geometry = layer.shape.geometry;
         let blocks = layer.blocks().len();
         let spot = locate(hash, &geometry, blocks as u64);
-        if !geometry.is_folded() {
+        if geometry.is_whole() {
             // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which
             // `Layer::words` guarantees. The compiler, which cannot know that, drops the check of
             // the index where a spot is used at once.
@@ -162,7 +178,7 @@ impl LayerShape for BlockedShape {
     ) -> LayerEstimate {
         let bytes = layers.clone().next().map_or(0, size_of_val);
         let fold = self.fold(bytes as u64);
-        let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
+        let page_words = self.geometry.page_bytes() as usize / size_of::<u64>();
         let mut start = 0;
         let fills = fold.shared_pages().map(|shared| {
             let len = shared.pages as usize * page_words;

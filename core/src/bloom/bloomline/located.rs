@@ -128,7 +128,7 @@ impl LocatedBlocks {
         // Fewer than the blocks.
         let pages = ShortRange::new(geometry.pages());
         let ranges = ShortRange::new(blocks).zip(pages);
-        let Some((ranges, pages)) = ranges.filter(|_| !geometry.is_folded()) else {
+        let Some((ranges, pages)) = ranges.filter(|_| geometry.is_whole()) else {
             return self.locate_each(geometry, blocks);
         };
         let (page_blocks, strides) = (geometry.blocks_per_page(), geometry.strides());

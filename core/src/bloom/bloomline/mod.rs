@@ -12,6 +12,7 @@ pub mod length;
 pub mod locate;
 mod located;
 pub mod rate;
+pub mod sectors;
 pub mod shape;
 pub mod sizing;
 mod table;

@@ -21,7 +21,11 @@
 //! F0 = sum over S of (-1)^|S| (1 - p h(S))^n
 //! ```
 //!
-//! Subsets with equal `h` are merged at compile time (`TERMS`): 2 to 13 terms instead of 2 to 256.
+//! Subsets with equal `h` are merged at compile time (`TERMS`): 2 to 55 terms instead of 2 to 256.
+//!
+//! A [small layer](super::sectors) is one block of `s` sectors instead of eight. Then `h(S) = 1 -
+//! (1/s) * sum over starts ...`, and `F0` is the rate. A start that is `g` or more sectors away
+//! shares none with the lookup, so a ring of `2 g - 1` sectors has all intersections.
 //!
 //! The `L` blocks of a lookup are nearly independent, which would give the rate `F0^L`. But their
 //! loads are correlated: an item that has one block of a page is likelier to have another block of
@@ -46,75 +50,82 @@ use crate::simd::BLOCK_SECTORS;
 /// The sum has up to 256 terms of size 1, each with an error below 2^-51.
 const CANCELLATION: f64 = 1.0 / (1u64 << 43) as f64;
 
-/// One value of `h(S)`, and the signed number of subsets that have it.
+/// The subsets of the sectors of a lookup with one value of `h(S)`.
 #[derive(Clone, Copy)]
 struct Term {
+    /// The number of subsets: even sizes less odd ones.
     sign_count: f64,
-    h: f64,
+    /// How many starts give an item 0, 1, ... sectors of the subset: a nibble each.
+    starts: u64,
 }
 
-/// Capacity for the terms of any number of consecutive sectors.
-const MAX_TERMS: usize = 16;
+/// Bits per number of starts in [`Term::starts`].
+const STARTS_BITS: u32 = 4;
 
-/// The merged terms of one number of consecutive sectors.
+/// Capacity for the terms of any number of consecutive sectors: 55 for eight.
+const MAX_TERMS: usize = 55;
+
+/// The merged terms of one number of consecutive sectors on a ring.
 #[derive(Clone, Copy)]
 struct Terms {
     terms: [Term; MAX_TERMS],
     len: usize,
 }
 
-/// The terms of 1 to 8 consecutive sectors, at index `sectors - 1`.
-static TERMS: [Terms; BLOCK_SECTORS] = all_terms();
+/// The most consecutive sectors of an item.
+const MAX_WIDTH: usize = BLOCK_SECTORS;
 
-/// `(63/64)^i`: the probability that an item sets none of `i` given bits in `i` different sectors.
-const fn missed(i: u32) -> f64 {
-    let mut product = 1.0;
-    let mut n = 0;
-    while n < i {
-        product *= 63.0 / 64.0;
-        n += 1;
-    }
-    product
+/// The terms of 1 to 8 consecutive sectors, each on rings from that many sectors to twice as many
+/// less one: see [`table_index`].
+static TERMS: [Terms; MAX_WIDTH * (MAX_WIDTH + 1) / 2] = all_terms();
+
+/// Where the terms of `width` consecutive sectors stand, on a ring of `ring` sectors.
+const fn table_index(width: usize, ring: usize) -> usize {
+    width * (width - 1) / 2 + (ring - width)
 }
 
-/// `h(S)` for a set of sectors, given as a bit mask, and items with `width` consecutive sectors.
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated at compile time; an intersection has at most 8 words"
-)]
-const fn hit_probability(set: u32, width: u32) -> f64 {
-    // The intersections are counted first and added in the order of their sizes, so that equal
-    // multisets give equal sums.
-    let mut count_of = [0u32; BLOCK_SECTORS + 1];
-    let mut start = 0;
-    while start < BLOCK_SECTORS as u32 {
-        let sectors = ((1u32 << width) - 1) << start;
-        let sectors = (sectors | (sectors >> BLOCK_SECTORS)) & 0xff;
-        count_of[(set & sectors).count_ones() as usize] += 1;
-        start += 1;
-    }
-    let mut missed_by = 0.0;
-    let mut i = 0;
-    while i <= BLOCK_SECTORS {
-        missed_by += count_of[i] as f64 * missed(i as u32);
+/// `(63/64)^i`: the probability that an item sets none of `i` given bits in `i` different sectors.
+const MISSED: [f64; MAX_WIDTH + 1] = missed();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const fn missed() -> [f64; MAX_WIDTH + 1] {
+    let mut powers = [1.0; MAX_WIDTH + 1];
+    let mut i = 1;
+    while i < powers.len() {
+        powers[i] = powers[i - 1] * (63.0 / 64.0);
         i += 1;
     }
-    1.0 - missed_by / BLOCK_SECTORS as f64
+    powers
+}
+
+/// For a set of sectors, given as a bit mask, and items with `width` consecutive sectors on a ring:
+/// how many starts share a given number of sectors with it.
+const fn starts_of(set: u32, width: usize, ring: usize) -> u64 {
+    let mut starts = 0;
+    let mut start = 0;
+    while start < ring {
+        let sectors = ((1u32 << width) - 1) << start;
+        let sectors = sectors | (sectors >> ring);
+        let shared = (set & sectors & ((1 << ring) - 1)).count_ones();
+        starts += 1 << (shared * STARTS_BITS);
+        start += 1;
+    }
+    starts
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn terms_of(width: u32) -> Terms {
-    let zero = Term { sign_count: 0.0, h: 0.0 };
-    let mut all = Terms { terms: [zero; MAX_TERMS], len: 0 };
+const fn terms_of(width: usize, ring: usize) -> Terms {
+    let none = Term { sign_count: 0.0, starts: 0 };
+    let mut all = Terms { terms: [none; MAX_TERMS], len: 0 };
     let mut set = 0u32;
     while set < 1 << width {
-        let h = hit_probability(set, width);
+        let starts = starts_of(set, width, ring);
         let sign = if set.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
         let mut i = 0;
-        while i < all.len && all.terms[i].h != h {
+        while i < all.len && all.terms[i].starts != starts {
             i += 1;
         }
-        all.terms[i].h = h;
+        all.terms[i].starts = starts;
         all.terms[i].sign_count += sign;
         if i == all.len {
             all.len += 1;
@@ -125,14 +136,34 @@ const fn terms_of(width: u32) -> Terms {
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn all_terms() -> [Terms; BLOCK_SECTORS] {
-    let mut all = [terms_of(1); BLOCK_SECTORS];
-    let mut i = 1;
-    while i < BLOCK_SECTORS {
-        all[i] = terms_of(i as u32 + 1);
-        i += 1;
+const fn all_terms() -> [Terms; MAX_WIDTH * (MAX_WIDTH + 1) / 2] {
+    let mut all = [terms_of(1, 1); MAX_WIDTH * (MAX_WIDTH + 1) / 2];
+    let mut width = 1;
+    while width <= MAX_WIDTH {
+        let mut ring = width;
+        while ring < 2 * width {
+            all[table_index(width, ring)] = terms_of(width, ring);
+            ring += 1;
+        }
+        width += 1;
     }
     all
+}
+
+impl Term {
+    /// `h(S)` in a block of `sectors` sectors, whose terms are those of a ring of `ring`.
+    ///
+    /// The numbers of starts are added up from the smallest intersection on, so that equal ones
+    /// give equal sums. On the sectors that the ring leaves out, a start shares none.
+    fn hit_probability(&self, sectors: usize, ring: usize) -> f64 {
+        let mut missed_by = 0.0;
+        for (missed, shared) in MISSED.iter().zip(0..) {
+            let starts = (self.starts >> (shared * STARTS_BITS)) as usize % (1 << STARTS_BITS);
+            let outside = if shared == 0 { sectors - ring } else { 0 };
+            missed_by += (starts + outside) as f64 * missed;
+        }
+        1.0 - missed_by / sectors as f64
+    }
 }
 
 /// The moments `F0`, `F1`, `F2` of one block: the probability that all tested bits are set, and its
@@ -140,16 +171,21 @@ const fn all_terms() -> [Terms; BLOCK_SECTORS] {
 struct Moments([f64; 3]);
 
 impl Moments {
-    /// The moments for items with `bits` bits per block. `log_untouched(h)` is the logarithm of the
-    /// probability that no item sets a tested bit in a set of sectors with `h(S) = h`.
-    fn new(bits: u8, log_untouched: impl Fn(f64) -> f64) -> Self {
+    /// The moments for items with `bits` bits per block, at least one and at most as many as the
+    /// block has `sectors`. `log_untouched(h)` is the logarithm of the probability that no item
+    /// sets a tested bit in a set of sectors with `h(S) = h`.
+    fn new(bits: u8, sectors: u8, log_untouched: impl Fn(f64) -> f64) -> Self {
         let mut sums = [0.0; 3];
-        if let Some(terms) = TERMS.get(usize::from(bits).wrapping_sub(1)) {
+        let (width, sectors) = (usize::from(bits), usize::from(sectors));
+        // Further apart than this, an item shares no sector with a lookup.
+        let ring = sectors.min(2 * width - 1);
+        if let Some(terms) = TERMS.get(table_index(width, ring)) {
             for term in terms.terms.iter().take(terms.len) {
-                let weight = term.sign_count * frozen::exp(log_untouched(term.h));
+                let h = term.hit_probability(sectors, ring);
+                let weight = term.sign_count * frozen::exp(log_untouched(h));
                 sums[0] += weight;
-                sums[1] += weight * term.h;
-                sums[2] += weight * term.h * term.h;
+                sums[1] += weight * h;
+                sums[2] += weight * h * h;
             }
         }
         sums[0] = sums[0].max(0.0) + CANCELLATION;
@@ -262,7 +298,9 @@ fn rate_after(geometry: &Geometry, n: f64) -> f64 {
 pub(super) fn rate_on_pages(geometry: &Geometry, pages: f64, n: f64) -> f64 {
     let layer_blocks = pages * geometry.blocks_per_page() as f64;
     let has_block = f64::from(geometry.blocks_per_item()) / layer_blocks;
-    let moments = Moments::new(geometry.bits_per_block(), |h| n * frozen::log1p(-has_block * h));
+    let moments = Moments::new(geometry.bits_per_block(), geometry.sectors(), |h| {
+        n * frozen::log1p(-has_block * h)
+    });
     let covariance = match geometry.blocks_per_item() {
         1 => 0.0,
         l => {
@@ -287,7 +325,7 @@ pub fn fp_rate_at_load(page: u64, blocks: u8, bits: u8, load: f64) -> f64 {
             load * shared_placements(page, u64::from(l), strides) / (f64::from(l) * strides as f64)
         }
     };
-    Moments::new(bits, |h| -load * h).product(blocks, covariance)
+    Moments::new(bits, BLOCK_SECTORS as u8, |h| -load * h).product(blocks, covariance)
 }
 
 /// Like [`fp_rate_at_load`], but with `load` inserted items per block instead of random ones.

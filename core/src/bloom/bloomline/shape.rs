@@ -3,8 +3,9 @@
 use std::iter;
 
 use super::fold::Fold;
-use super::geometry::{BLOCK_BYTES, Geometry};
+use super::geometry::Geometry;
 use super::locate::Spot;
+use super::sectors;
 use crate::bloom::layer::{Extent, Layer, Plan, Readable, Unbuilt};
 use crate::memory::words::WordsRef;
 use crate::simd::{BLOCK_SECTORS, Backend, Block};
@@ -58,7 +59,10 @@ impl BlockedLayer {
     /// The layer, to be read.
     #[inline(always)]
     pub fn view(&self) -> LayerRef<'_> {
-        debug_assert!(self.words.len() >= BLOCK_SECTORS as u64, "a layer without a block");
+        debug_assert!(
+            self.geometry().is_small() || self.words.len() >= BLOCK_SECTORS as u64,
+            "a layer without a block"
+        );
         self.with(self.words.view())
     }
 }
@@ -73,7 +77,7 @@ impl BlockedPlan {
     /// The plan with fewer pages in memory, and another capacity.
     pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
         let geometry = self.shape.geometry.with_folds(fold.folds());
-        let words = Unbuilt { bytes: fold.stored() * self.shape.page_bytes() };
+        let words = Unbuilt { bytes: fold.stored() * self.shape.geometry.page_bytes() };
         Self { words, shape: BlockedShape { capacity, geometry }, divisor: () }
     }
 }
@@ -88,23 +92,19 @@ impl LayerRef<'static> {
 }
 
 impl<'a> LayerRef<'a> {
-    /// An unfolded layer with these bits; `None` without a block of them.
+    /// An unfolded layer with these bits; `None` without a block of them, if it is not small.
     #[inline(always)]
     pub(crate) fn new(words: &'a [u64], capacity: u64, geometry: Geometry) -> Option<Self> {
-        let is_layer = !Block::of(words).is_empty();
+        let is_layer = geometry.is_small() || !Block::of(words).is_empty();
         let shape = BlockedShape { capacity, geometry };
         is_layer.then_some(Self { words: WordsRef::new(words), shape, divisor: () })
     }
 }
 
 impl BlockedShape {
-    fn page_bytes(&self) -> u64 {
-        self.geometry.blocks_per_page() * BLOCK_BYTES
-    }
-
     /// How the hashed pages share the pages of `bytes` bytes.
     pub(super) fn fold(&self, bytes: u64) -> Fold {
-        Fold::new(self.geometry.pages(), bytes / self.page_bytes())
+        Fold::new(self.geometry.pages(), bytes / self.geometry.page_bytes())
     }
 }
 
@@ -144,6 +144,9 @@ pub(super) fn set_blocks<B: Backend>(
 /// Sets all bits of an item that lies at `spot` of a layer with these bits.
 #[inline(always)]
 pub(crate) fn set_bits<B: Backend>(words: &mut [u64], geometry: Geometry, backend: B, spot: &Spot) {
+    if geometry.is_small() {
+        return sectors::set(words, spot, geometry.bits_per_block());
+    }
     let blocks = Block::of_mut(words);
     set_blocks(backend, blocks, geometry, iter::once((spot.first, spot.hash.pattern)));
     set_blocks(backend, blocks, geometry, spot.further(&geometry));

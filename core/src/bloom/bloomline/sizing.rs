@@ -7,15 +7,16 @@
 
 use std::cell::Cell;
 
-use super::geometry::{Geometry, PAGE_BLOCKS};
+use super::geometry::{Geometry, MAX_SECTORS, MIN_BITS, PAGE_BLOCKS, SECTOR_BYTES};
 use super::rate::fp_rate;
 use super::table;
 pub use super::table::{ROWS, Row};
 use crate::error::Error;
-use crate::hash::xxh3::COLLISION;
+use crate::hash::xxh3::{COLLISION, GOLDEN, mix};
+use crate::simd::BLOCK_SECTORS;
 
 /// Revision of the sizing rule in this file, stored in the header of every filter.
-pub const REVISION: u16 = 1;
+pub const REVISION: u16 = 2;
 
 /// The largest capacity of a layer: 2^40 items.
 pub const MAX_CAPACITY: u64 = 1 << 40;
@@ -30,6 +31,29 @@ pub const MAX_ERROR_RATE: f64 = 0.25;
 pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
 const BLOCK_BITS: f64 = 512.0;
+
+/// Bits of a sector.
+const SECTOR_BITS: f64 = 64.0;
+
+/// The part of the table's bits per item from which small layers are tried. The table's are at most
+/// 3 % above those of a classic filter for target rates from 1e-5 on, which no layer of more than a
+/// few items falls below. With lower rates, small layers need many more.
+const LEAST_PART: f64 = 0.93;
+
+/// True for the sizes that small layers have: multiples of 16 bytes up to 96, of 32 bytes above. The
+/// servers' allocator has such size classes, so more sizes would take no less memory.
+fn is_small_size(sectors: u64) -> bool {
+    sectors >= 4 && sectors.is_multiple_of(if sectors <= 12 { 2 } else { 4 })
+}
+
+/// Results that a thread caches, by a hash of their arguments: 2 KiB.
+const CACHED: usize = 64;
+
+/// A result: capacity, bits of the target rate, geometry.
+type Cached = (u64, u64, Geometry);
+
+/// The most bits per item of a small layer: as many as of a block.
+const MAX_BITS: u8 = BLOCK_SECTORS as u8;
 
 /// Number of blocks from which a layer has whole pages only: 1 MiB. From here on the table applies,
 /// whose model has infinitely many pages.
@@ -54,8 +78,9 @@ pub(crate) fn error_of_bits(capacity: u64, error: f64) -> Result<f64, Error> {
 impl Geometry {
     /// The geometry of a layer whose computed rate with `capacity` items is at most `error`.
     ///
-    /// It is the smallest such geometry, with one exception: a small layer may need less than the
-    /// table gives. Then, for `error` of 1e-6 or more, it has at most one block per page too many.
+    /// It is the smallest such geometry, with one exception: a layer of a few pages may need less
+    /// than the table gives. Then, for `error` of 1e-6 or more, it has at most one block per page
+    /// too many.
     ///
     /// # Errors
     ///
@@ -63,21 +88,26 @@ impl Geometry {
     /// is not above 0 and at most [`MAX_ERROR_RATE`]; [`Error::ErrorRateTooSmall`] below
     /// [`MIN_LAYER_ERROR`], or if equal hashes alone reach this rate.
     ///
-    /// Cost: below 16,384 blocks, one to three times [`fp_rate`]; from there on, a search in the
-    /// table. The result of a thread's last call is cached, because a server may have millions of
-    /// small filters with equal parameters.
+    /// Cost: up to 512 bytes some ten times [`fp_rate`], below 16,384 blocks one to three times;
+    /// from there on, a search in the table. Each thread caches its last results, because a server
+    /// may have millions of small filters with a few sets of parameters.
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
         thread_local! {
-            static LAST: Cell<Option<(u64, u64, Geometry)>> = const { Cell::new(None) };
+            static LAST: [Cell<Option<Cached>>; CACHED] = const { [const { Cell::new(None) }; CACHED] };
         }
-        if let Some((last_capacity, last_error, geometry)) = LAST.get()
-            && (last_capacity, last_error) == (capacity, error.to_bits())
-        {
-            return Ok(geometry);
-        }
-        let geometry = Self::compute(capacity, error)?;
-        LAST.set(Some((capacity, error.to_bits(), geometry)));
-        Ok(geometry)
+        let bits = error.to_bits();
+        let slot = mix(capacity ^ bits.rotate_left(32), GOLDEN) as usize % CACHED;
+        LAST.with(|last| {
+            let cached = last.get(slot).and_then(Cell::get);
+            if let Some((_, _, geometry)) = cached.filter(|it| (it.0, it.1) == (capacity, bits)) {
+                return Ok(geometry);
+            }
+            let geometry = Self::compute(capacity, error)?;
+            if let Some(slot) = last.get(slot) {
+                slot.set(Some((capacity, bits, geometry)));
+            }
+            Ok(geometry)
+        })
     }
 
     fn compute(capacity: u64, error: f64) -> Result<Self, Error> {
@@ -90,17 +120,58 @@ impl Geometry {
         }
         let error_of_bits = error_of_bits(capacity, error)?;
         let row = Row::of(error_of_bits);
-        let mut blocks =
-            (capacity as f64 * row.bits_per_item(error_of_bits) / BLOCK_BITS).ceil() as u64;
+        let bits = capacity as f64 * row.bits_per_item(error_of_bits);
+        let blocks = Self::of_blocks(bits, row, capacity, error);
+        Ok(Self::smaller(bits, capacity, error, blocks.bytes()).unwrap_or(blocks))
+    }
+
+    /// The geometry of whole blocks, which have at least about `bits` bits.
+    fn of_blocks(bits: f64, row: &Row, capacity: u64, error: f64) -> Self {
+        let mut blocks = (bits / BLOCK_BITS).ceil() as u64;
         loop {
             let geometry = Self::arrange(blocks.max(1), row);
             // The rate of a small layer differs a little from that of infinitely many pages, so it
             // is computed.
             if geometry.blocks() >= WHOLE_PAGES_FROM || fp_rate(&geometry, capacity) <= error {
-                return Ok(geometry);
+                return geometry;
             }
             blocks = geometry.blocks() + 1;
         }
+    }
+
+    /// The smallest small layer, which has at least about `bits` bits, and takes at least an eighth
+    /// less than `bytes` bytes: lookups in blocks take less time.
+    ///
+    /// Its number of bits per item is the one of the lowest rate, which leaves most to later
+    /// layers.
+    fn smaller(bits: f64, capacity: u64, error: f64, bytes: u64) -> Option<Self> {
+        let least = (bits * LEAST_PART / SECTOR_BITS).floor().max(1.0) as u64;
+        let most = (bytes / SECTOR_BYTES * 7 / 8).min(MAX_SECTORS.into());
+        let sizes = (least..=most).filter(|&sectors| is_small_size(sectors));
+        let best = sizes.map(|sectors| Self::best_of_sectors(sectors as u8, capacity));
+        best.filter(|(_, rate)| *rate <= error).map(|(geometry, _)| geometry).next()
+    }
+
+    /// The small layer of a given number of sectors with the lowest rate, and its rate.
+    ///
+    /// The rate has one minimum, near that of a classic filter, `ln 2` times the bits per item. So
+    /// the search begins above it and ends as the rate rises.
+    fn best_of_sectors(sectors: u8, capacity: u64) -> (Self, f64) {
+        let classic = 45 * u64::from(sectors) / capacity;
+        let most = (classic + 2).min(sectors.min(MAX_BITS).into()).max(MIN_BITS.into()) as u8;
+        let with = |bits| {
+            let geometry = Self::of_sectors(sectors, bits);
+            (geometry, fp_rate(&geometry, capacity))
+        };
+        let mut best = with(most);
+        for bits in (MIN_BITS..most).rev() {
+            let next = with(bits);
+            if next.1 >= best.1 {
+                break;
+            }
+            best = next;
+        }
+        best
     }
 
     /// At least `blocks` blocks, on pages of equal size of at most 64 blocks, so that 65 blocks do

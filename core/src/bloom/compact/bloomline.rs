@@ -7,7 +7,6 @@ use crate::bloom::bloomline::fold::Fold;
 use crate::bloom::bloomline::{BlockedLayer, BlockedPlan, BlockedShape, Common};
 use crate::error::Error;
 use crate::memory::words::Words;
-use crate::simd::BLOCK_SECTORS;
 
 /// A fold that saves less than this part of a layer is not worth a record in the header. A further
 /// one must save this part of the filter.
@@ -85,7 +84,7 @@ impl CompactShape for BlockedShape {
     fn fold(layer: &mut BlockedLayer, folded: &BlockedPlan) {
         let (from, to) = (layer.fold(), folded.fold());
         layer.shape = folded.shape;
-        let page_words = layer.geometry().blocks_per_page() as usize * BLOCK_SECTORS;
+        let page_words = layer.geometry().page_bytes() as usize / size_of::<u64>();
         if to.stored() > from.stored() / FEW_PAGES {
             fold_in_place(&mut layer.words, page_words, from, to);
         } else if let Ok(words) = merged_pages(&layer.words, page_words, from, to) {

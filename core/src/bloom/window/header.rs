@@ -22,7 +22,7 @@ use super::layers::{GenerationPlans, GenerationRecord};
 use super::ring::{Large, Ring};
 use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
-use crate::bloom::bloomline::geometry::BLOCK_BYTES;
+use crate::bloom::bloomline::geometry::SECTOR_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
 use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
@@ -272,8 +272,8 @@ impl GenerationRecord {
 
 /// Checks where the bits begin and end.
 ///
-/// Each dropped generation had a block or more. So the number of the
-/// newest generation is bounded as the bytes are, and no rotation can overflow it.
+/// Each dropped generation had a sector or more. So the number of the newest generation is bounded
+/// as the bytes are, and no rotation can overflow it.
 fn check_offsets(
     number: u64,
     dropped_bytes: u64,
@@ -283,8 +283,8 @@ fn check_offsets(
     let generations = HeaderError::Generations(records.len() as u32);
     let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;
     let end = dropped_bytes.saturating_add(layers.bytes());
-    let is_possible = dropped_bytes.is_multiple_of(BLOCK_BYTES)
-        && dropped <= dropped_bytes / BLOCK_BYTES
+    let is_possible = dropped_bytes.is_multiple_of(SECTOR_BYTES)
+        && dropped <= dropped_bytes / SECTOR_BYTES
         && end <= MAX_OFFSET;
     if is_possible { Ok(()) } else { Err(HeaderError::Offset(dropped_bytes).into()) }
 }

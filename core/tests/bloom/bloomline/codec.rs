@@ -93,7 +93,7 @@ fn decoded_filters_are_equal_and_grow_equally() {
 fn header_has_the_documented_bytes() {
     let mut expected = Vec::new();
     expected.extend(b"bloomlin");
-    expected.extend([1, 0, 1, 0, 1, 0, 0, 0]);
+    expected.extend([1, 0, 2, 0, 1, 0, 0, 0]);
     expected.extend(2u32.to_le_bytes());
     expected.extend(3u32.to_le_bytes());
     expected.extend(10u64.to_le_bytes());
@@ -139,7 +139,8 @@ fn each_invalid_field_is_refused_with_its_own_error() {
         (changed(8, 2u16.to_le_bytes()), HeaderError::Version(2).into()),
         (changed(8, 0x0101u16.to_le_bytes()), HeaderError::Version(0x0101).into()),
         (changed(10, 0u16.to_le_bytes()), HeaderError::Sizing(0).into()),
-        (changed(10, 2u16.to_le_bytes()), HeaderError::Sizing(2).into()),
+        (changed(10, 1u16.to_le_bytes()), HeaderError::Sizing(1).into()),
+        (changed(10, 3u16.to_le_bytes()), HeaderError::Sizing(3).into()),
         (changed(12, [2]), HeaderError::Growth(2).into()),
         (changed(12, [255]), HeaderError::Growth(255).into()),
         // A fixed filter has no expansion, and a scaling one has one.

@@ -130,6 +130,7 @@ fn ten_thousand_sizings_are_unchanged() {
                 hash.update(&geometry.pages().to_le_bytes());
                 hash.update(&[geometry.blocks_per_page() as u8]);
                 hash.update(&[geometry.blocks_per_item(), geometry.bits_per_block()]);
+                hash.update(&[geometry.sectors()]);
             }
             Err(Error::ErrorRateTooSmall(_)) => hash.update(b"too small"),
             Err(other) => panic!("{capacity} items at {error:e}: {other}"),
@@ -138,13 +139,13 @@ fn ten_thousand_sizings_are_unchanged() {
     assert_eq!(sizings, 10_000);
     assert_eq!(
         (REVISION, hash.digest()),
-        (1, PINNED),
+        (2, PINNED),
         "sizes changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 1.
-const PINNED: u64 = 5_509_191_410_992_393_878;
+/// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 2.
+const PINNED: u64 = 259_975_266_897_334_574;
 
 #[test]
 fn layers_of_growing_filters_are_unchanged() {
@@ -169,27 +170,30 @@ fn layers_of_growing_filters_are_unchanged() {
     }
     assert_eq!(
         (REVISION, layers, hash.digest()),
-        (1, 1_090, PINNED_GROWTH),
+        (2, 1_090, PINNED_GROWTH),
         "layers changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 1.
-const PINNED_GROWTH: u64 = 3_713_465_273_958_607_297;
+/// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 2.
+const PINNED_GROWTH: u64 = 5_574_924_809_978_061_394;
+
+/// The numbers of the rows of a table of a page.
+fn rows_after(page: &str, head: &str) -> Vec<Vec<f64>> {
+    let (_, table) = page.split_once(head).unwrap();
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let numbers = row.replace(['×'], "|").replace(", ", "|").replace(',', "");
+        numbers.split('|').filter_map(|number| number.trim().parse().ok()).collect()
+    })
+    .collect()
+}
 
 #[test]
 fn examples_of_the_format_description_are_right() {
     let page = include_str!("../../../../docs/format.md");
-    let (_, table) = page
-        .split_once("| c | e | blocks by step 3 | pages × blocks | L, g |\n|---|---|---|---|---|\n")
-        .unwrap();
-    let rows = table.lines().take_while(|line| line.starts_with('|'));
-    let rows: Vec<Vec<f64>> = rows
-        .map(|row| {
-            let numbers = row.replace(['×'], "|").replace(", ", "|").replace(',', "");
-            numbers.split('|').filter_map(|number| number.trim().parse().ok()).collect()
-        })
-        .collect();
+    let head = "| c | e | blocks by step 3 | pages × blocks | L, g |\n|---|---|---|---|---|\n";
+    let rows = rows_after(page, head);
     assert_eq!(rows.len(), 8);
     for row in rows {
         let [capacity, error, estimate, rest @ ..] = &row[..] else { panic!("{row:?}") };
@@ -204,6 +208,17 @@ fn examples_of_the_format_description_are_right() {
             rest,
             "{row:?}"
         );
+        assert!(!geometry.is_small(), "{row:?}");
+    }
+    let rows =
+        rows_after(page, "| c | e | blocks without step 6 | s | g |\n|---|---|---|---|---|\n");
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let &[capacity, error, blocks, sectors, bits] = &row[..] else { panic!("{row:?}") };
+        let geometry = Geometry::new(capacity as u64, error).unwrap();
+        let (found, most) = (f64::from(geometry.sectors()), blocks * 7.0);
+        assert!(geometry.is_small() && found <= most && found + 8.0 > blocks, "{row:?}");
+        assert_eq!([found, geometry.bits_per_block().into()], [sectors, bits], "{row:?}");
     }
 }
 
@@ -221,12 +236,12 @@ fn full_layers_have_at_most_the_target_rate() {
 fn one_step_smaller(geometry: &Geometry, capacity: u64, error: f64) -> Option<(u64, Geometry)> {
     let at = |capacity| Geometry::new(capacity, error).unwrap();
     let (mut below, mut reached) = (1, capacity);
-    if at(below).blocks() >= geometry.blocks() {
+    if at(below).bytes() >= geometry.bytes() {
         return None;
     }
     while reached - below > 1 {
         let middle = below.midpoint(reached);
-        *(if at(middle).blocks() < geometry.blocks() { &mut below } else { &mut reached }) = middle;
+        *(if at(middle).bytes() < geometry.bytes() { &mut below } else { &mut reached }) = middle;
     }
     Some((below, at(below)))
 }
@@ -250,10 +265,10 @@ fn layers_are_at_most_a_block_per_page_larger_than_needed() {
             (least, least_capacity) = (smaller, capacity_below);
         }
         layers += 1;
-        larger += u32::from(least.blocks() < geometry.blocks());
-        let spare = geometry.blocks() - least.blocks();
+        larger += u32::from(least.bytes() < geometry.bytes());
+        let spare = geometry.bytes() - least.bytes();
         assert!(
-            spare <= geometry.pages(),
+            spare <= geometry.pages() * 64,
             "{capacity} items at {error:e}: {geometry:?}, {least:?} would suffice"
         );
     }
@@ -273,10 +288,9 @@ fn pages_have_33_to_64_blocks_and_64_in_large_layers() {
             "{geometry:?}"
         );
         assert_eq!(geometry.blocks(), pages * blocks_per_page);
-        assert_eq!(
-            (geometry.bytes(), geometry.bits()),
-            (geometry.blocks() * 64, geometry.blocks() * 512)
-        );
+        let block_bytes = u64::from(geometry.sectors()) * 8;
+        assert_eq!(geometry.bytes(), geometry.blocks() * block_bytes);
+        assert_eq!(geometry.bits(), geometry.bytes() * 8);
     }
 }
 
@@ -299,10 +313,9 @@ fn items_have_one_to_four_blocks_within_their_page() {
 #[test]
 fn sizes_grow_monotonically_with_the_capacity() {
     for error in error_rates() {
-        let blocks = |capacity| {
-            Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.blocks())
-        };
-        let sizes: Vec<u64> = capacities().into_iter().map(blocks).collect();
+        let bytes =
+            |capacity| Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.bytes());
+        let sizes: Vec<u64> = capacities().into_iter().map(bytes).collect();
         assert!(sizes.is_sorted(), "{error:e}: {sizes:?}");
     }
 }

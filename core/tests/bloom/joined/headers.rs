@@ -146,7 +146,7 @@ fn each_other_invalid_field_is_refused() {
         (changed(0, b"B"), HeaderError::Magic),
         (changed(8, &1u16.to_le_bytes()), HeaderError::Version(1)),
         (changed(8, &3u16.to_le_bytes()), HeaderError::Version(3)),
-        (changed(10, &2u16.to_le_bytes()), HeaderError::Sizing(2)),
+        (changed(10, &1u16.to_le_bytes()), HeaderError::Sizing(1)),
         (changed(14, &[1]), HeaderError::Reserved),
         (changed(48, &[1]), HeaderError::Reserved),
         (changed(55, &[128]), HeaderError::Reserved),

@@ -99,7 +99,7 @@ fn each_field_out_of_range_is_refused_with_its_own_error() {
         (changed(0, *b"B"), HeaderError::Magic.into()),
         (changed(8, 1u16.to_le_bytes()), HeaderError::Version(1).into()),
         (changed(8, 3u16.to_le_bytes()), HeaderError::Version(3).into()),
-        (changed(10, 2u16.to_le_bytes()), HeaderError::Sizing(2).into()),
+        (changed(10, 1u16.to_le_bytes()), HeaderError::Sizing(1).into()),
         (changed(12, [2]), HeaderError::Growth(2).into()),
         (changed(12, [0]), Error::Expansion(2)),
         (changed(13, [0]), HeaderError::Window(0).into()),
@@ -191,13 +191,13 @@ fn offsets_that_cannot_follow_from_rotations_are_refused() {
         // Fewer rotations than generations.
         (changed(56, 3u64.to_le_bytes()), HeaderError::Generations(5)),
         (changed(56, 0u64.to_le_bytes()), HeaderError::Generations(5)),
-        // Each dropped generation had at least a block.
+        // Each dropped generation had at least a sector.
         (changed(56, u64::MAX.to_le_bytes()), HeaderError::Offset(first)),
-        (changed(56, (4 + first / 64 + 1).to_le_bytes()), HeaderError::Offset(first)),
+        (changed(56, (4 + first / 8 + 1).to_le_bytes()), HeaderError::Offset(first)),
         offset(0),
-        offset(first + 8),
+        offset(first + 4),
         offset(1 << 62),
-        offset(u64::MAX - 63),
+        offset(u64::MAX - 7),
     ];
     for (header, reason) in cases {
         assert_eq!(refusal(&header), reason.into());
