@@ -127,7 +127,7 @@ fn settings_are_the_defaults_of_insert() {
 #[test]
 fn insert_into_an_existing_key_keeps_its_options() {
     Setup::new().on_shared_servers(|mut client, _| {
-        client.ok("BF.RESERVE k 0.01 100 WINDOW 60 TTL 500");
+        client.ok("BF.RESERVE k 0.01 100 WINDOW 60 GENERATIONS 4 TTL 500");
         let before = seen(&mut client, "k");
         let line = "BF.INSERT k CAPACITY 9 WINDOW 60 GENERATIONS 4 TTL 9 ITEMS a b";
         assert_eq!(client.ask(line), "*[:1 :1]");
