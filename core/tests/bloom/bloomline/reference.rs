@@ -243,6 +243,32 @@ fn scalar_and_dispatched_backend_agree_on_grown_filters() {
     }
 }
 
+/// Lookups test small layers after the others, which may stand before them.
+#[test]
+fn items_of_small_layers_are_found_wherever_they_stand() {
+    let mut mixed = 0;
+    for error_rate in [0.25, 0.2, 0.1, 0.01, 1e-3] {
+        for (capacity, expansion) in [(100, 2), (60, 1), (1, 2), (7, 3)] {
+            let (spec, items) = (scaling(capacity, error_rate, expansion), 0..3_000u64);
+            let (mut filter, mut model) = (new(spec, 7), Model::new(spec, 7));
+            let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
+            insert_batch(&mut filter, &items);
+            items.iter().for_each(|item| drop(model.insert(item)));
+            assert_same_bytes(&filter, &model);
+            let is_small: Vec<bool> =
+                filter.layers().map(|layer| layer.geometry().is_small()).collect();
+            mixed += u32::from(is_small.windows(2).any(|pair| pair == [false, true]));
+            let tested: Vec<[u8; 8]> = (0..6_000u64).map(u64::to_le_bytes).collect();
+            let expected: Vec<bool> = tested.iter().map(|item| model.contains(item)).collect();
+            assert_eq!(contains_batch(&filter, &tested), expected, "{spec:?}");
+            let singly: Vec<bool> =
+                tested.iter().map(|item| filter.contains_item(item, 0)).collect();
+            assert_eq!(singly, expected, "{spec:?}");
+        }
+    }
+    assert!(mixed > 2, "{mixed} filters have a small layer after another one");
+}
+
 #[test]
 fn item_twice_in_one_call_is_new_once() {
     let mut filter = new(scaling(100, 0.01, 2), 7);

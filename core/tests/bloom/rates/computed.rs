@@ -122,6 +122,21 @@ fn full_layers_to_1000_items_have_their_computed_rate() {
 }
 
 #[test]
+fn small_layers_of_every_capacity_have_their_computed_rate() {
+    let mut sizes = std::collections::BTreeSet::new();
+    for error_rate in [0.25, 0.05, 0.005, 5e-4, 1e-6] {
+        for capacity in 1..=400 {
+            let geometry = Geometry::new(capacity, error_rate).unwrap();
+            if geometry.is_small() {
+                sizes.insert(geometry.sectors());
+                assert_has_computed_rate(capacity, error_rate, 200);
+            }
+        }
+    }
+    assert!(sizes.iter().eq(&[4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 40]), "{sizes:?}");
+}
+
+#[test]
 fn full_layers_to_a_million_items_have_their_computed_rate() {
     for error_rate in ERROR_RATES {
         for (capacity, seeds) in [(10_000, 60), (100_000, 16), (1_000_000, 6)] {
