@@ -24,8 +24,8 @@ use crate::spec::Layout;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layer<S: Rules, W = Words> {
     /// The bits: [`Words`], [`WordsRef`] if they are a part of other memory, or [`Unbuilt`]. Their
-    /// number is that of the shape, at least one block in the Bloomline layout: whoever changes one
-    /// of the two keeps that.
+    /// number is that of the shape, in the Bloomline layout at least one block unless the layer is
+    /// small: whoever changes one of the two keeps that.
     pub(crate) words: W,
     pub(crate) shape: S,
     /// Follows from the shape.

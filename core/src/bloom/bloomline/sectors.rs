@@ -13,6 +13,8 @@
 //! one or two cache lines, and there are no vector instructions for it: layers of more than
 //! [`MAX_SECTORS`](super::geometry::MAX_SECTORS) sectors have blocks.
 
+use std::ops::Range;
+
 use super::geometry::MIN_BITS;
 use super::locate::Spot;
 use crate::simd::INDEX_BITS;
@@ -30,15 +32,16 @@ fn after(first: usize, count: usize, sectors: usize) -> usize {
     (first + count).min((first + count).wrapping_sub(sectors))
 }
 
-/// The sectors of the bits of an item but the first `skipped`, as two slices: those up to the end
-/// of the layer, and those from its start on. Also the pattern, whose low bits are the index of the
-/// first of them.
+/// The sectors of the bits of an item but the first `skipped`, in a layer of `sectors` sectors: up
+/// to its end, and from its start on. The low bits of the number are the index in the first of them,
+/// and those of the others follow.
 #[inline(always)]
-fn split(sectors: &[u64], spot: &Spot, skipped: u8, bits: u8) -> (usize, usize, usize, u64) {
-    let start = after(spot.first, skipped.into(), sectors.len());
+fn parts(spot: &Spot, skipped: u8, bits: u8, sectors: usize) -> ([Range<usize>; 2], u64) {
+    let start = after(spot.first, skipped.into(), sectors);
     let count = usize::from(bits.saturating_sub(skipped));
-    let upper = count.min(sectors.len().saturating_sub(start));
-    (start, upper, count - upper, spot.hash.pattern >> (u32::from(skipped) * INDEX_BITS))
+    let upper = count.min(sectors.saturating_sub(start));
+    let indexes = spot.hash.pattern >> (u32::from(skipped) * INDEX_BITS);
+    ([start..start + upper, 0..count - upper], indexes)
 }
 
 /// True if the bits of an item are set.
@@ -63,12 +66,12 @@ fn test_first(sectors: &[u64], spot: &Spot) -> bool {
 /// True if the other bits of an item are set.
 #[inline(always)]
 fn test_rest(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
-    let (start, upper, lower, mut pattern) = split(sectors, spot, FIRST, bits);
+    let (parts, mut indexes) = parts(spot, FIRST, bits, sectors.len());
     let mut all = 1;
-    for part in [sectors.get(start..start + upper), sectors.get(..lower)] {
-        for sector in part.unwrap_or_default() {
-            all &= sector >> (pattern as u32 % u64::BITS);
-            pattern >>= INDEX_BITS;
+    for part in parts {
+        for sector in sectors.get(part).unwrap_or_default() {
+            all &= sector >> (indexes as u32 % u64::BITS);
+            indexes >>= INDEX_BITS;
         }
     }
     all & 1 == 1
@@ -77,11 +80,11 @@ fn test_rest(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
 /// Sets the bits of an item.
 #[inline(always)]
 pub(super) fn set(sectors: &mut [u64], spot: &Spot, bits: u8) {
-    let (start, upper, lower, mut pattern) = split(sectors, spot, 0, bits);
-    for part in [start..start + upper, 0..lower] {
+    let (parts, mut indexes) = parts(spot, 0, bits, sectors.len());
+    for part in parts {
         for sector in sectors.get_mut(part).unwrap_or_default() {
-            *sector |= 1 << (pattern as u32 % u64::BITS);
-            pattern >>= INDEX_BITS;
+            *sector |= 1 << (indexes as u32 % u64::BITS);
+            indexes >>= INDEX_BITS;
         }
     }
 }

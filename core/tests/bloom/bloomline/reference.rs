@@ -253,7 +253,9 @@ fn items_of_small_layers_are_found_wherever_they_stand() {
             let (mut filter, mut model) = (new(spec, 7), Model::new(spec, 7));
             let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
             insert_batch(&mut filter, &items);
-            items.iter().for_each(|item| drop(model.insert(item)));
+            for item in &items {
+                model.insert(item);
+            }
             assert_same_bytes(&filter, &model);
             let is_small: Vec<bool> =
                 filter.layers().map(|layer| layer.geometry().is_small()).collect();
