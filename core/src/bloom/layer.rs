@@ -455,8 +455,8 @@ impl Readable for &[u64] {
 ///
 /// A batch in a filter of one layer works on these: it pushes the hashes, locates all items, and
 /// prefetches, tests and sets their blocks by their indexes. So a layout can locate several items
-/// at once, and nothing is computed twice. Indexes must be below the number of items, and layers not
-/// [small](LayerShape::is_small); others give answers without meaning.
+/// at once, and nothing is computed twice. Indexes must be below the number of items, and layers
+/// not [small](LayerShape::is_small); others give answers without meaning.
 pub trait Located<S: LayerShape>: Sized {
     /// No items.
     fn new() -> Self;

@@ -33,8 +33,8 @@ fn after(first: usize, count: usize, sectors: usize) -> usize {
 }
 
 /// The sectors of the bits of an item but the first `skipped`, in a layer of `sectors` sectors: up
-/// to its end, and from its start on. The low bits of the number are the index in the first of them,
-/// and those of the others follow.
+/// to its end, and from its start on. The low bits of the number are the index in the first of
+/// them, and those of the others follow.
 #[inline(always)]
 fn parts(spot: &Spot, skipped: u8, bits: u8, sectors: usize) -> ([Range<usize>; 2], u64) {
     let start = after(spot.first, skipped.into(), sectors);

@@ -40,8 +40,8 @@ const SECTOR_BITS: f64 = 64.0;
 /// few items falls below. With lower rates, small layers need many more.
 const LEAST_PART: f64 = 0.93;
 
-/// True for the sizes that small layers have: multiples of 16 bytes up to 96, of 32 bytes above. The
-/// servers' allocator has such size classes, so more sizes would take no less memory.
+/// True for the sizes that small layers have: multiples of 16 bytes up to 96, of 32 bytes above.
+/// The servers' allocator has such size classes, so more sizes would take no less memory.
 fn is_small_size(sectors: u64) -> bool {
     sectors >= 4 && sectors.is_multiple_of(if sectors <= 12 { 2 } else { 4 })
 }
