@@ -78,9 +78,9 @@ pub(crate) fn error_of_bits(capacity: u64, error: f64) -> Result<f64, Error> {
 impl Geometry {
     /// The geometry of a layer whose computed rate with `capacity` items is at most `error`.
     ///
-    /// It is the smallest such geometry, with one exception: a layer of a few pages may need less
-    /// than the table gives. Then, for `error` of 1e-6 or more, it has at most one block per page
-    /// too many.
+    /// It is the smallest such geometry, with two exceptions. A layer of a few pages may need less
+    /// than the table gives: then, for `error` of 1e-6 or more, it has at most one block per page
+    /// too many. And small layers have certain sizes only, and take an eighth less than blocks.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl Geometry {
         let mut blocks = (bits / BLOCK_BITS).ceil() as u64;
         loop {
             let geometry = Self::arrange(blocks.max(1), row);
-            // The rate of a small layer differs a little from that of infinitely many pages, so it
-            // is computed.
+            // The rate of a few pages differs a little from that of infinitely many, so it is
+            // computed.
             if geometry.blocks() >= WHOLE_PAGES_FROM || fp_rate(&geometry, capacity) <= error {
                 return geometry;
             }
