@@ -65,24 +65,23 @@ const STARTS_BITS: u32 = 4;
 /// Capacity for the terms of any number of consecutive sectors: 55 for eight.
 const MAX_TERMS: usize = 55;
 
-/// The merged terms of one number of consecutive sectors on a ring.
-#[derive(Clone, Copy)]
-struct Terms {
-    terms: [Term; MAX_TERMS],
-    len: usize,
-}
-
 /// The most consecutive sectors of an item.
 const MAX_WIDTH: usize = BLOCK_SECTORS;
 
-/// The terms of 1 to 8 consecutive sectors, each on rings from that many sectors to twice as many
-/// less one: see [`table_index`].
-static TERMS: [Terms; MAX_WIDTH * (MAX_WIDTH + 1) / 2] = all_terms();
+/// The pairs of 1 to 8 consecutive sectors and a ring, which has from that many sectors to twice as
+/// many less one: see [`ring_index`].
+const RINGS: usize = MAX_WIDTH * (MAX_WIDTH + 1) / 2;
 
-/// Where the terms of `width` consecutive sectors stand, on a ring of `ring` sectors.
-const fn table_index(width: usize, ring: usize) -> usize {
+/// The place of `width` consecutive sectors on a ring of `ring` sectors among all [`RINGS`].
+const fn ring_index(width: usize, ring: usize) -> usize {
     width * (width - 1) / 2 + (ring - width)
 }
+
+/// The merged terms of all rings, one after the other.
+static TERMS: [Term; ENDS[RINGS]] = all_terms();
+
+/// Where the terms of a ring begin; those of the next one begin where they end.
+const ENDS: [usize; RINGS + 1] = ends();
 
 /// `(63/64)^i`: the probability that an item sets none of `i` given bits in `i` different sectors.
 const MISSED: [f64; MAX_WIDTH + 1] = missed();
@@ -113,41 +112,71 @@ const fn starts_of(set: u32, width: usize, ring: usize) -> u64 {
     starts
 }
 
+/// The merged terms of `width` consecutive sectors on a ring of `ring`, and how many there are.
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn terms_of(width: usize, ring: usize) -> Terms {
-    let none = Term { sign_count: 0.0, starts: 0 };
-    let mut all = Terms { terms: [none; MAX_TERMS], len: 0 };
+const fn terms_of(width: usize, ring: usize) -> ([Term; MAX_TERMS], usize) {
+    let mut terms = [Term { sign_count: 0.0, starts: 0 }; MAX_TERMS];
+    let mut len = 0;
     let mut set = 0u32;
     while set < 1 << width {
         let starts = starts_of(set, width, ring);
         let sign = if set.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
         let mut i = 0;
-        while i < all.len && all.terms[i].starts != starts {
+        while i < len && terms[i].starts != starts {
             i += 1;
         }
-        all.terms[i].starts = starts;
-        all.terms[i].sign_count += sign;
-        if i == all.len {
-            all.len += 1;
+        terms[i].starts = starts;
+        terms[i].sign_count += sign;
+        if i == len {
+            len += 1;
         }
         set += 1;
     }
-    all
+    (terms, len)
 }
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn all_terms() -> [Terms; MAX_WIDTH * (MAX_WIDTH + 1) / 2] {
-    let mut all = [terms_of(1, 1); MAX_WIDTH * (MAX_WIDTH + 1) / 2];
+const fn ends() -> [usize; RINGS + 1] {
+    let mut ends = [0; RINGS + 1];
     let mut width = 1;
     while width <= MAX_WIDTH {
         let mut ring = width;
         while ring < 2 * width {
-            all[table_index(width, ring)] = terms_of(width, ring);
+            let i = ring_index(width, ring);
+            ends[i + 1] = ends[i] + terms_of(width, ring).1;
+            ring += 1;
+        }
+        width += 1;
+    }
+    ends
+}
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const fn all_terms() -> [Term; ENDS[RINGS]] {
+    let mut all = [Term { sign_count: 0.0, starts: 0 }; ENDS[RINGS]];
+    let mut width = 1;
+    while width <= MAX_WIDTH {
+        let mut ring = width;
+        while ring < 2 * width {
+            let (terms, len) = terms_of(width, ring);
+            let mut i = 0;
+            while i < len {
+                all[ENDS[ring_index(width, ring)] + i] = terms[i];
+                i += 1;
+            }
             ring += 1;
         }
         width += 1;
     }
     all
+}
+
+/// The terms of `width` consecutive sectors on a ring of `ring`.
+fn terms(width: usize, ring: usize) -> &'static [Term] {
+    match *ENDS.get(ring_index(width, ring)..).unwrap_or_default() {
+        [start, end, ..] => TERMS.get(start..end).unwrap_or_default(),
+        _ => &[],
+    }
 }
 
 impl Term {
@@ -179,14 +208,12 @@ impl Moments {
         let (width, sectors) = (usize::from(bits), usize::from(sectors));
         // Further apart than this, an item shares no sector with a lookup.
         let ring = sectors.min(2 * width - 1);
-        if let Some(terms) = TERMS.get(table_index(width, ring)) {
-            for term in terms.terms.iter().take(terms.len) {
-                let h = term.hit_probability(sectors, ring);
-                let weight = term.sign_count * frozen::exp(log_untouched(h));
-                sums[0] += weight;
-                sums[1] += weight * h;
-                sums[2] += weight * h * h;
-            }
+        for term in terms(width, ring) {
+            let h = term.hit_probability(sectors, ring);
+            let weight = term.sign_count * frozen::exp(log_untouched(h));
+            sums[0] += weight;
+            sums[1] += weight * h;
+            sums[2] += weight * h * h;
         }
         sums[0] = sums[0].max(0.0) + CANCELLATION;
         Self(sums)
