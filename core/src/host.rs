@@ -32,6 +32,7 @@
 pub use crate::bloom::any::{AnyFilter, LayerNumbers};
 pub use crate::bloom::bloomline::Filter;
 pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
+pub use crate::bloom::redisbloom::RedisBloomFilter;
 pub use crate::bloom::window::{
     Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
     WindowedFilter,
@@ -42,7 +43,7 @@ pub use crate::math::estimate::Estimate;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
 pub use crate::memory::sparse::SparseBytes;
-pub use crate::memory::words::{Mover, Words};
+pub use crate::memory::words::{Headed, Mover, Words};
 pub use crate::permit::{Demand, Permit};
 pub use crate::spec::{Growth, MAX_EXPANSION, Spec};
 

@@ -1,8 +1,8 @@
 //! A filter without a window, and the form of its numbers.
 
+use bloomline_core::bloom::bloomline::BlockedPlan;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
-use bloomline_core::bloom::layer::Rules;
+use bloomline_core::bloom::scalable::size_bytes;
 use bloomline_core::host::{Growth, Spec};
 
 use crate::used::{self, Rounding};
@@ -50,13 +50,14 @@ impl Plan {
 
     /// Bytes: `BF.INFO key SIZE`.
     pub fn size_bytes(&self) -> u64 {
-        let bits = self.layers.iter().map(|layer| layer.geometry().bytes()).sum();
-        BlockedShape::size_bytes(bits, self.layers.len() as u32)
+        let bits = self.layers.iter().map(BlockedPlan::bytes).sum();
+        let newest = self.layers.last().map(BlockedPlan::shape);
+        newest.map_or(0, |newest| size_bytes(bits, self.layers.len() as u32, newest))
     }
 
     /// Bytes of `used_memory` for the key with this filter.
     pub fn used_bytes(&self, rounding: Rounding) -> u64 {
-        used::used_bytes(used::of_filter(&self.layers), rounding)
+        used::used_bytes(used::of_filter(&self.layers).into_iter(), rounding)
     }
 
     /// Bytes that `BF.COMPACT key` frees.

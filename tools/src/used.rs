@@ -18,6 +18,9 @@ const PAGE: u64 = 4096;
 /// The smallest layer that starts on a page.
 const ALIGNED_FROM: u64 = 32 * 1024;
 
+/// Bytes in front of the bits of a filter of one small layer.
+const HEADER_BYTES: u64 = 32;
+
 /// Bytes of a filter's structure, and of a layer's in the table of older layers.
 const FILTER_BYTES: u64 = 96;
 const LAYER_BYTES: u64 = 32;
@@ -63,10 +66,18 @@ pub(crate) fn used_bytes(allocations: impl Iterator<Item = u64>, rounding: Round
 }
 
 /// The allocations of a filter with these layers: its structure, the table of the older layers, and
-/// the bits of each layer.
-pub(crate) fn of_filter(layers: &[BlockedPlan]) -> impl Iterator<Item = u64> {
+/// the bits of each layer; or one, if it is a small layer.
+pub(crate) fn of_filter(layers: &[BlockedPlan]) -> Vec<u64> {
+    match layers {
+        [layer] if layer.geometry().is_small() => vec![HEADER_BYTES + layer.bytes()],
+        _ => of_part(layers).collect(),
+    }
+}
+
+/// The allocations of such a filter that is a part of a windowed one.
+fn of_part(layers: &[BlockedPlan]) -> impl Iterator<Item = u64> {
     let older = layers.len().saturating_sub(1) as u64;
-    let bits = layers.iter().map(|layer| of_bits(layer.geometry().bytes()));
+    let bits = layers.iter().map(|layer| of_bits(layer.bytes()));
     [FILTER_BYTES, LAYER_BYTES * older].into_iter().chain(bits)
 }
 
@@ -82,7 +93,7 @@ pub(crate) fn of_windowed(
     }
     let mut generation = vec![of_bits(bits)];
     if !overflow.is_empty() {
-        generation.extend(of_filter(overflow));
+        generation.extend(of_part(overflow));
     }
     let structures = [FILTER_BYTES, RING_BYTES, GENERATION_BYTES * (count - 1)];
     structures.into_iter().chain(generation.repeat(generations)).collect()

@@ -129,8 +129,8 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
         0
     }
 
-    /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:
-    /// arithmetic, equal on every server.
+    /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes, each
+    /// layer in its own allocation: arithmetic, equal on every server.
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
 }
 
@@ -367,6 +367,15 @@ impl<S: LayerShape> Layer<S> {
     /// [`Error::OutOfMemory`].
     pub fn build(plan: &Plan<S>) -> Result<Self, Error> {
         Ok(plan.with(Words::for_bytes(plan.bytes())?))
+    }
+
+    /// An empty small layer, with room for a [`Header`](crate::memory::words::Header).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(crate) fn build_with_header(plan: &Plan<S>) -> Result<Self, Error> {
+        Ok(plan.with(Words::with_header(plan.bytes() / size_of::<u64>() as u64)?))
     }
 
     /// A layer equal to this one.

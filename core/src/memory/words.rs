@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::allocation::{Allocation, Kind};
+use super::allocation::{Allocation, HEADER, Kind};
 use super::fill::fill_of_union;
 use super::pages::{PAGE, discard, is_zero, populate, visit_touched};
 use crate::error::Error;
@@ -42,6 +42,59 @@ const UNUSED_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 const UNUSED_MASK: u64 = WORD as u64 - 1;
 const LEN_SHIFT: u32 = UNUSED_SHIFT + UNUSED_MASK.count_ones();
 
+/// What describes words, in front of them in the same allocation. The low 16 bits of the last word
+/// are the number of words.
+pub type Header = [u64; HEADER / WORD];
+
+/// The bits of the last word of a [`Header`] with the number of words.
+const HEADED_LEN: u64 = u16::MAX as u64;
+
+/// Owned words with a [`Header`] in front of them: one address.
+#[derive(Debug)]
+pub struct Headed(NonNull<Header>);
+
+// SAFETY: it owns its memory, and `u64` is `Send` and `Sync`.
+unsafe impl Send for Headed {}
+// SAFETY: it owns its memory, and `u64` is `Send` and `Sync`.
+unsafe impl Sync for Headed {}
+
+impl Headed {
+    /// The header, and the words without it.
+    #[inline(always)]
+    pub fn into_parts(self) -> (Header, Words) {
+        let start = ManuallyDrop::new(self).0;
+        // SAFETY: the allocation begins with a header.
+        let header @ [.., last] = unsafe { start.read() };
+        let low = Kind::Headed.to_bits() << SKIP_BITS | (HEADER / WORD) as u64;
+        let shape = (last & HEADED_LEN) << LEN_SHIFT | low;
+        // SAFETY: the words begin where the header ends.
+        (header, Words { first: unsafe { start.add(1) }.cast(), shape })
+    }
+
+    /// The address of the allocation, which is given up.
+    #[inline(always)]
+    pub fn into_raw(self) -> NonNull<u8> {
+        ManuallyDrop::new(self).0.cast()
+    }
+
+    /// The words and the header at an address.
+    ///
+    /// # Safety
+    ///
+    /// `start` must come from [`Headed::into_raw`], and the allocation must have no other owner
+    /// while the result, or what is made of it, is used to change or to free it.
+    #[inline(always)]
+    pub unsafe fn from_raw(start: NonNull<u8>) -> Self {
+        Self(start.cast())
+    }
+}
+
+impl Drop for Headed {
+    fn drop(&mut self) {
+        drop(Self(self.0).into_parts());
+    }
+}
+
 /// An owned slice of 64-bit words, the last of which may have unused bytes: as bytes they end
 /// before these, which stay zero.
 ///
@@ -68,10 +121,23 @@ impl Words {
     ///
     /// [`Error::OutOfMemory`] with the number of bytes; also if `len` is 0.
     pub fn zeroed(len: u64) -> Result<Self, Error> {
+        Self::allocated(len, Allocation::zeroed)
+    }
+
+    /// The same with room for a [`Header`] in front of the words.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Words::zeroed`].
+    pub fn with_header(len: u64) -> Result<Self, Error> {
+        Self::allocated(len, Allocation::headed)
+    }
+
+    fn allocated(len: u64, new: impl FnOnce(usize) -> Option<Allocation>) -> Result<Self, Error> {
         let bytes = len.saturating_mul(WORD as u64);
         let is_countable = len >> (u64::BITS - LEN_SHIFT) == 0;
         let content = usize::try_from(bytes).ok().filter(|_| is_countable);
-        let allocation = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
+        let allocation = content.and_then(new).ok_or(Error::OutOfMemory(bytes))?;
         Ok(Self::in_allocation(allocation))
     }
 
@@ -118,7 +184,33 @@ impl Words {
         Some(Self::in_allocation(unsafe { Allocation::adopt(block, content) }))
     }
 
-    /// A copy of the words.
+    /// True if there is room for a [`Header`] in front of the words.
+    #[inline]
+    pub fn has_header(&self) -> bool {
+        self.kind() == Kind::Headed
+    }
+
+    /// Writes the header in front of the words; the bits for their number are 0.
+    ///
+    /// # Errors
+    ///
+    /// The words, if they have no room for a header, or if there are too many.
+    #[inline]
+    pub fn into_headed(self, [first, second, third, last]: Header) -> Result<Headed, Self> {
+        if !self.has_header() || self.len() > HEADED_LEN {
+            return Err(self);
+        }
+        let words = ManuallyDrop::new(self);
+        let last = last & !HEADED_LEN | words.len();
+        // SAFETY: the allocation begins with the header, whose memory nobody else uses.
+        unsafe {
+            let start = words.first.cast::<Header>().sub(1);
+            start.write([first, second, third, last]);
+            Ok(Headed(start))
+        }
+    }
+
+    /// A copy of the words, with room for a header if they have that.
     ///
     /// Pages of zeros are not written. Pages that were never touched are not read if the operating
     /// system reports which those are.
@@ -127,7 +219,20 @@ impl Words {
     ///
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
-        let mut copy = Self::for_bytes(self.bytes())?;
+        self.copied(self.has_header())
+    }
+
+    /// A copy of the words, with room for a header or without.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn copied(&self, has_header: bool) -> Result<Self, Error> {
+        let mut copy = if has_header {
+            Self::with_header(self.len())?
+        } else {
+            Self::for_bytes(self.bytes())?
+        };
         self.copy_touched(copy.as_mut_bytes());
         Ok(copy)
     }
@@ -180,11 +285,10 @@ impl Words {
     /// The words, to be read.
     #[inline(always)]
     pub fn view(&self) -> WordsRef<'_> {
-        let kind = Kind::from_bits(self.shape >> SKIP_BITS);
         WordsRef {
             words: self.as_slice(),
             unused: self.unused() as usize,
-            is_lazy: kind == Kind::Lazy,
+            is_lazy: self.kind() == Kind::Lazy,
         }
     }
 
@@ -192,8 +296,13 @@ impl Words {
     pub fn allocation(&self) -> Allocation {
         // SAFETY: the allocation begins `skip` words before the first word.
         let start = unsafe { self.first.sub(self.skip()) }.cast();
-        let kind = Kind::from_bits(self.shape >> SKIP_BITS);
-        Allocation { start, kind, content: self.len() as usize * WORD }
+        Allocation { start, kind: self.kind(), content: self.len() as usize * WORD }
+    }
+
+    /// How the memory was allocated.
+    #[inline(always)]
+    fn kind(&self) -> Kind {
+        Kind::from_bits(self.shape >> SKIP_BITS)
     }
 
     /// Number of words between the start of the allocation and the first word.

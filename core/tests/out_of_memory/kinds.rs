@@ -12,7 +12,7 @@ use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::Common as ValkeyCommon;
 use bloomline_core::host::{self, AnyFilter, Growth, Spec};
 use bloomline_reference::calls::{Calls, CuckooCalls};
-use bloomline_reference::life::filter::Filter;
+use bloomline_reference::life::filter::{Filter, repack};
 
 use super::{failing_after, granted, item, live_allocations, retried, unfailing, until_success};
 
@@ -33,7 +33,8 @@ const fn kind(name: &'static str, create: fn() -> Result<Filter, Error>, items: 
 }
 
 /// A new layer or table takes its bits and a longer list. Small windowed filters are one block.
-pub const KINDS: [Kind; 19] = [
+pub const KINDS: [Kind; 20] = [
+    kind("a small layer first", || own(4, 0.01, scaling(2)), 1_000),
     kind("equal layers", || own(4, 1e-9, scaling(1)), 120),
     kind("growing layers", || own(4, 1e-9, scaling(2)), 1_000),
     kind("a large layer", || own(50_000, 1e-6, scaling(3)), 9),
@@ -130,7 +131,12 @@ fn copied(filter: &Filter) -> Result<Filter, Error> {
 
 pub fn insert(filter: &mut Filter, item: &[u8]) -> Result<(), Error> {
     match filter {
-        Filter::Bloom(filter) => filter.insert_item(item, 0, &mut granted).map(drop),
+        Filter::Bloom(filter) => {
+            let inserted = filter.insert_item(item, 0, &mut granted).map(drop);
+            // As a host does after each call, in which the filter may stay as it is.
+            unfailing(|| repack(filter));
+            inserted
+        }
         Filter::Cuckoo(filter) => filter.insert(item, &mut granted),
     }
 }
@@ -209,6 +215,25 @@ fn failures_change_nothing_and_leak_nothing() {
         let all = (0..kind.items).all(|number| filter.contains(&item(number), 0));
         assert!(all || is_windowed, "{} lost an item", kind.name);
     }
+}
+
+#[test]
+fn a_small_filter_that_cannot_be_packed_stays() {
+    let spec = Spec { capacity: 4, error_rate: 0.01, growth: scaling(2) };
+    let mut filter = unfailing(|| host::Filter::new(spec, 7, &mut granted)).expect("memory");
+    for number in 0..4 {
+        filter.insert(&item(number), &mut granted).expect("room");
+    }
+    // The new layer has memory and the longer list has none, so the bits have lost their header.
+    let new = item(4);
+    let (grown, _) = failing_after(2, || filter.insert(&new, &mut granted));
+    assert!(grown.is_err());
+    let (packed, has_failed) = failing_after(0, || filter.pack());
+    let filter = packed.expect_err("no memory");
+    assert!(has_failed && filter.len() == 4);
+    let packed = filter.pack().expect("memory");
+    let unpacked = host::Filter::unpack(packed);
+    assert!((0..4).all(|number| unpacked.contains(&item(number))));
 }
 
 #[test]

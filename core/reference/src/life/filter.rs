@@ -6,7 +6,7 @@ use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::WindowedFilter;
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_core::host::{self, AnyFilter, Demand, Insertion};
+use bloomline_core::host::{self, AnyFilter, Demand, Growth, Insertion, Spec};
 use bloomline_core::simd::Scalar;
 
 use crate::calls::{Calls, CuckooCalls};
@@ -49,6 +49,18 @@ pub fn emptied(
             ValkeyFilter::with_plan(*filter.common(), &plan, permit).map(Into::into)
         }
     }
+}
+
+/// Packs the filter, as a host holds it between calls, and unpacks it. True if it could be packed.
+pub fn repack(filter: &mut AnyFilter) -> bool {
+    let spec = Spec { capacity: 1, error_rate: 0.25, growth: Growth::Fixed };
+    let spare = host::Filter::new(spec, 0, &mut |_| true).expect("memory for an item");
+    let (unpacked, is_packed) = match std::mem::replace(filter, spare.into()).pack() {
+        Ok(packed) => (AnyFilter::unpack(packed), true),
+        Err(unpacked) => (unpacked, false),
+    };
+    *filter = unpacked;
+    is_packed
 }
 
 /// The result of an insertion.

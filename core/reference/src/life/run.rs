@@ -8,7 +8,7 @@ use bloomline_core::cuckoo::work;
 use bloomline_core::host::{AnyFilter, Demand};
 
 use super::choices::Choices;
-use super::filter::{Filter, Outcome, emptied};
+use super::filter::{Filter, Outcome, emptied, repack};
 use super::forgery::{assert_valid, forge};
 use super::kinds::{KINDS, Kind, Numbers, Shape};
 use super::oracle::Oracle;
@@ -155,6 +155,7 @@ impl Life<'_> {
         let context = Context(self.numbers, step, self.tally.steps);
         let before = self.offsets();
         let is_effective = self.perform(step);
+        self.repack();
         self.check();
         // The chunks of a dump that was begun before are written to the same layers, or to none.
         let end = before.last().map_or(0, |&(start, bytes)| start + bytes);
@@ -162,6 +163,23 @@ impl Life<'_> {
         assert!(self.offsets().iter().all(is_known), "offsets of other layers: {:?}", self.filter);
         drop(context);
         is_effective
+    }
+
+    /// Packs and unpacks the filter, as hosts do around each call.
+    fn repack(&mut self) {
+        let Filter::Bloom(filter) = &mut self.filter else { return };
+        let (size, is_packed) = (filter.size_bytes(), repack(filter));
+        let is_small = |filter: &AnyFilter| match filter {
+            AnyFilter::Bloomline(filter) => {
+                filter.layers().all(|layer| layer.geometry().is_small())
+            }
+            _ => false,
+        };
+        assert_eq!(is_packed, filter.layer_count() == 1 && is_small(filter));
+        let mut allocations = 0;
+        filter.each_allocation(|_| allocations += 1);
+        assert!(!is_packed || allocations == 1);
+        assert_eq!(filter.size_bytes(), size);
     }
 
     fn perform(&mut self, step: Step) -> bool {

@@ -13,7 +13,7 @@ use crate::bloom::window::WindowedFilter;
 use crate::chunk::{Bits, Chunk};
 use crate::error::{Error, HeaderError, Parameter};
 use crate::math::estimate::Estimate;
-use crate::memory::words::{Mover, WordsRef};
+use crate::memory::words::{Headed, Mover, WordsRef};
 use crate::permit::Permit;
 use crate::spec::{Growth, Layout, Spec};
 
@@ -352,6 +352,25 @@ impl AnyFilter {
             Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
         any!(self, filter => filter.allocations().for_each(see))
+    }
+
+    /// See [`Filter::pack`].
+    ///
+    /// # Errors
+    ///
+    /// The filter, also if it is of another kind.
+    #[inline]
+    pub fn pack(self) -> Result<Headed, Self> {
+        match self {
+            Self::Bloomline(filter) => filter.pack().map_err(Self::Bloomline),
+            other => Err(other),
+        }
+    }
+
+    /// See [`Filter::unpack`].
+    #[inline(always)]
+    pub fn unpack(packed: Headed) -> Self {
+        Self::Bloomline(Filter::unpack(packed))
     }
 
     /// See [`Filter::relocate`].

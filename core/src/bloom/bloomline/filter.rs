@@ -20,27 +20,27 @@ impl Filter {
         Self::with_plan(common, &plan, permit)
     }
 
-    /// A filter of layers of these plans, which follow from `spec` and records. Its bits are all
-    /// zero, the older layers count as full, and the newest one counts `newest_len` items.
-    ///
-    /// `permit` gets one demand for all layers together, before any bits are allocated.
+    /// A filter that is a part of a windowed one, of layers of these plans, which follow from
+    /// `spec`. Its bits are all zero, the older layers count as full, and the newest one counts
+    /// `newest_len` items.
     ///
     /// # Errors
     ///
     /// Those of [`Filter::new`].
-    pub(crate) fn with_plans_of(
+    pub(crate) fn part(
         spec: Spec,
         seed: u64,
         plans: &[BlockedPlan],
         newest_len: u64,
-        permit: Permit,
     ) -> Result<Self, Error> {
         let ((mut common, _), mut capacity) = (Common::first(spec, seed)?, 0u64);
         for (plan, index) in plans.iter().zip(0..).take(plans.len().saturating_sub(1)) {
             capacity = capacity.saturating_add(plan.capacity());
             (common, _) = common.successor(plan, index, capacity)?;
         }
-        Self::with_plans(common, plans, newest_len, permit)
+        let mut filter = Self::with_plans(common, plans, newest_len, &mut |_| true)?;
+        filter.give_up_header()?;
+        Ok(filter)
     }
 
     /// Capacity, target rate and growth, as the filter was created.

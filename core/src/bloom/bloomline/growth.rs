@@ -15,8 +15,8 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 /// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    capacity: u64,
-    error_rate: f64,
+    pub(super) capacity: u64,
+    pub(super) error_rate: f64,
     /// The seed of the hash.
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
@@ -24,7 +24,7 @@ pub struct Common {
     growth: PackedGrowth,
     /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
     /// all earlier bits.
-    origin: u32,
+    pub(super) origin: u32,
 }
 
 /// [`Growth`] and two facts about the older layers, in four bytes. A filter of any kind uses spare
@@ -70,13 +70,30 @@ impl Common {
         {
             return Err(Error::Expansion(expansion));
         }
-        let expansion = growth.expansion() as u16;
-        let growth = PackedGrowth { expansion, is_compacted: false, with_small: 0 };
         if capacity > MAX_CAPACITY {
             return Err(Error::Capacity(capacity));
         }
-        let common = Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
+        let common = Self::of_one_layer(capacity, error_rate, seed, growth.expansion() as u16, 0);
         common.with_plan(capacity, common.layer_error(0))
+    }
+
+    /// Of a filter of one layer, which has this expansion, 0 if it does not grow.
+    #[inline(always)]
+    pub(super) fn of_one_layer(
+        capacity: u64,
+        error_rate: f64,
+        seed: u64,
+        expansion: u16,
+        origin: u32,
+    ) -> Self {
+        let growth = PackedGrowth { expansion, is_compacted: false, with_small: 0 };
+        Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin }
+    }
+
+    /// 0 if the filter does not grow.
+    #[inline(always)]
+    pub(super) fn expansion(&self) -> u16 {
+        self.growth.expansion
     }
 
     /// Capacity, target rate and growth of the filter.

@@ -11,6 +11,7 @@ mod layer;
 pub mod length;
 pub mod locate;
 mod located;
+mod packed;
 pub mod rate;
 pub mod sectors;
 pub mod shape;

@@ -8,7 +8,8 @@ use super::ring::{Large, Ring, in_ring, is_small};
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
-use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
+use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common, Filter, LayerRef};
+use crate::bloom::layer::Rules;
 use crate::error::Error;
 use crate::memory::lists::try_collect;
 use crate::memory::try_box;
@@ -323,7 +324,7 @@ impl WindowedFilter {
     /// Bytes of the filter if its ring is a large one.
     fn large_size_bytes(&self) -> u64 {
         let regular = self.all().map(|one| one.regular.bytes()).sum();
-        let overflow = self.overflows().map(Filter::size_bytes).sum();
+        let overflow = self.overflows().map(Filter::part_bytes).sum();
         size_with(false, regular, self.generation_count(), overflow)
     }
 
@@ -356,7 +357,12 @@ impl WindowedFilter {
         let mut permit = beside(others, self.end(), permit);
         let seed = self.seed;
         let overflow = match self.newest().overflow {
-            None => Some(try_box(Filter::new(spec, seed, &mut permit)?)?),
+            None => {
+                let (_, first) = Common::first(spec, seed)?;
+                let size = |bits| BlockedShape::size_bytes(bits, 1);
+                request(&mut permit, Layout::Bloomline, [first.bytes()], size)?;
+                Some(try_box(Filter::part(spec, seed, &[first], 0)?)?)
+            }
             Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
                 return Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS));
             }

@@ -96,7 +96,7 @@ impl<'a> GenerationRef<'a> {
 
     /// Bytes of the overflow layers.
     pub(crate) fn overflow_bytes(&self) -> u64 {
-        self.overflow.map_or(0, Filter::size_bytes)
+        self.overflow.map_or(0, Filter::part_bytes)
     }
 
     /// Bytes of the bits of all layers.

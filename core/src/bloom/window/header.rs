@@ -262,7 +262,7 @@ impl GenerationRecord {
         generation.live = self.live;
         generation.regular_len = self.len;
         if let (Some(spec), false) = (spec.overflow(), overflow.is_empty()) {
-            let filter = Filter::with_plans_of(spec, seed, overflow, self.len, &mut |_| true)?;
+            let filter = Filter::part(spec, seed, overflow, self.len)?;
             generation.overflow = Some(try_box(filter)?);
             generation.regular_len = regular.capacity();
         }
