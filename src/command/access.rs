@@ -4,7 +4,9 @@ use std::ffi::CStr;
 
 use super::error::{Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::Call;
-use crate::data_type::handle::{Changed, DataType, FilterMut, Lookup, Outcome, filter, filter_mut};
+use crate::data_type::handle::{
+    Changed, DataType, FilterMut, FilterRef, Lookup, Outcome, filter, filter_mut,
+};
 use crate::server::key::Key;
 
 /// Opens the key of a call for reading.
@@ -25,7 +27,7 @@ pub fn write(call: Call) -> Key {
 ///
 /// The key holds another type.
 #[inline]
-pub fn optional<F: DataType>(key: &Key) -> Result<Option<&F>, Failure> {
+pub fn optional<F: DataType>(key: &Key) -> Result<Option<FilterRef<'_, F>>, Failure> {
     match filter(key) {
         Lookup::Found(filter) => Ok(Some(filter)),
         Lookup::Missing => Ok(None),
@@ -53,7 +55,7 @@ pub fn optional_mut<F: DataType>(key: &mut Key) -> Result<Option<FilterMut<'_, F
 ///
 /// The key is missing, or holds another type.
 #[inline]
-pub fn existing<F: DataType>(key: &Key) -> Result<&F, Failure> {
+pub fn existing<F: DataType>(key: &Key) -> Result<FilterRef<'_, F>, Failure> {
     optional(key)?.ok_or_else(|| NOT_FOUND.into())
 }
 
@@ -70,7 +72,7 @@ pub fn existing_mut<F: DataType>(key: &mut Key) -> Result<FilterMut<'_, F>, Fail
 /// The filter of a key, for commands that treat a key of another type as a missing one: it does not
 /// contain the items.
 #[inline]
-pub fn found<F: DataType>(key: &Key) -> Option<&F> {
+pub fn found<F: DataType>(key: &Key) -> Option<FilterRef<'_, F>> {
     match filter(key) {
         Lookup::Found(filter) => Some(filter),
         Lookup::Missing | Lookup::WrongType => None,

@@ -63,8 +63,9 @@ impl<F: Contains> Handler for Exists<F> {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let contains = |filter: &F| call.rest.bytes().all(|item| filter.contains(item));
-        call.context.boolean(access::found(&key).is_some_and(contains));
+        let filter = access::found::<F>(&key);
+        let contains = |item| filter.as_ref().is_some_and(|filter| filter.open().contains(item));
+        call.context.boolean(call.rest.bytes().all(contains));
         Ok(())
     }
 }
@@ -77,7 +78,8 @@ impl<F: Contains> Handler for Mexists<F> {
         call.context.array(call.rest.len());
         match access::found::<F>(&key) {
             Some(filter) => {
-                filter.contains_batch(call.rest.bytes(), |found| call.context.boolean(found));
+                let answer = |found| call.context.boolean(found);
+                filter.open().contains_batch(call.rest.bytes(), answer);
             }
             None => call.rest.iter().for_each(|_| call.context.boolean(false)),
         }

@@ -4,7 +4,8 @@ use std::ffi::{CStr, c_longlong, c_void};
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
-use super::handle::{DataType, borrowed};
+use super::family::DataType;
+use super::handle::borrowed;
 use crate::server::api::api;
 
 /// valkey-bloom's command that creates a filter of a payload.

@@ -5,7 +5,8 @@ use std::ptr;
 
 use redis_module::raw::RedisModuleString;
 
-use super::handle::{DataType, borrowed, into_raw};
+use super::family::DataType;
+use super::handle::{borrowed, into_raw};
 use crate::policy::counters::CREATIONS_REFUSED;
 use crate::policy::limits::Limits;
 use crate::policy::source::Source;

@@ -8,7 +8,9 @@ use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
-use super::handle::DataType;
+use super::family::DataType;
+use super::packed::Packed;
+use super::value::Value;
 use crate::policy::counters::{DEFRAG_HITS, DEFRAG_MISSES};
 use crate::policy::setting::DEFRAG_ENABLED;
 use crate::server::alloc;
@@ -40,14 +42,16 @@ pub unsafe extern "C" fn defrag<F: DataType>(
         alloc::moved(block, moved);
         Some(moved)
     };
-    // SAFETY: the server passes a pointer to the pointer to a filter, and nothing else uses either
-    // until the function returns.
-    let filter = unsafe {
-        if let Some(moved) = NonNull::new(*value).and_then(|value| move_block(value.cast())) {
-            *value = moved.as_ptr().cast();
-        }
-        &mut *(*value).cast::<F>()
-    };
+    // SAFETY: the server passes a pointer to the value of a filter, which nothing else uses until
+    // the function returns.
+    let value = unsafe { &mut *value };
+    let Some(mut stored) = NonNull::new(*value).map(Value::stored) else { return DONE };
+    if !stored.packed().is_some_and(Packed::is_layer)
+        && let Some(moved) = move_block(stored.block())
+    {
+        stored = stored.moved_to(moved);
+        *value = stored.word().as_ptr();
+    }
     // Only large values get a cursor. Without one, the layers are moved from the first on.
     let mut from: c_ulong = 0;
     // SAFETY: the context is valid.
@@ -56,7 +60,10 @@ pub unsafe extern "C" fn defrag<F: DataType>(
     let should_stop = || unsafe { api!(RedisModule_DefragShouldStop)(ctx) } != 0;
     // SAFETY: `move_block` meets the contract of a mover: the result is a copy, or none.
     let mut mover = unsafe { Mover::new(&mut move_block) };
-    let Some(next) = filter.relocate(from as usize, &mut mover, should_stop) else { return DONE };
+    let relocate = |filter: &mut F| filter.relocate(from as usize, &mut mover, should_stop);
+    let moved = |moved: Value| *value = moved.word().as_ptr();
+    // SAFETY: as above.
+    let Some(next) = (unsafe { stored.write(relocate, moved) }) else { return DONE };
     // SAFETY: the context is valid. A small value has no cursor; it is visited again in the next
     // cycle.
     unsafe { api!(RedisModule_DefragCursorSet)(ctx, next as c_ulong) };

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use super::handle::DataType;
+use super::family::DataType;
 use super::stream::{LoadError, Loader, Saver};
 use crate::policy::cuckoo;
 use bloomline_core::Error;

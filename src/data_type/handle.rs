@@ -1,25 +1,19 @@
-//! Filters as values of keys: boxed, checked, and counted.
+//! Filters as values of keys: checked, and counted.
 
 use std::ffi::c_void;
-use std::ops::{BitOr, Deref};
+use std::marker::PhantomData;
+use std::ops::BitOr;
 use std::ptr::NonNull;
 
-use super::server_type::ServerType;
+pub use super::family::DataType;
+use super::value::{Opened, Value};
+use crate::policy::bloom::Before;
 use crate::policy::family::Family;
 use crate::policy::replicate::NewItems;
 use crate::server::audit;
 use crate::server::key::{Content, Key};
 use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::Compaction;
-
-/// A family of filters whose filters are values of keys.
-pub trait DataType: Family {
-    /// The types of the server whose values are filters of the family.
-    fn types() -> &'static [&'static ServerType];
-
-    /// The type of a filter, which follows from its layout.
-    fn server_type(&self) -> &'static ServerType;
-}
 
 /// What a key holds.
 pub enum Lookup<T> {
@@ -39,13 +33,13 @@ fn content<F: DataType>(key: &Key) -> Content {
 
 /// The filter of a key, for reading.
 #[inline]
-pub fn filter<F: DataType>(key: &Key) -> Lookup<&F> {
+pub fn filter<F: DataType>(key: &Key) -> Lookup<FilterRef<'_, F>> {
     match content::<F>(key) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
         // SAFETY: values of the family's types come from `into_raw` and live while the key holds
         // them; commands run one at a time, and the key is borrowed.
-        Content::Value(value) => Lookup::Found(unsafe { value.cast().as_ref() }),
+        Content::Value(word) => Lookup::Found(unsafe { FilterRef::new(word) }),
     }
 }
 
@@ -56,7 +50,7 @@ pub fn filter_mut<F: DataType>(key: &mut Key) -> Lookup<FilterMut<'_, F>> {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
         // SAFETY: as in `filter`, and the key is borrowed exclusively.
-        Content::Value(value) => Lookup::Found(FilterMut::new(unsafe { value.cast().as_mut() })),
+        Content::Value(word) => Lookup::Found(unsafe { FilterMut::new(key, word) }),
     }
 }
 
@@ -162,11 +156,11 @@ fn check<F: Family>(filter: &F) {
     let _ = filter;
 }
 
-/// Boxes a filter for the server, and adds it to the totals.
+/// Gives up a filter to the server, and adds it to the totals.
 pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
     check(&filter);
     filter.add_to_totals();
-    NonNull::from(Box::leak(Box::new(filter))).cast()
+    Value::of(filter).word()
 }
 
 /// Takes a filter back from the server, and subtracts it from the totals. May run on any thread.
@@ -174,11 +168,38 @@ pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
 /// # Safety
 ///
 /// `value` must come from [`into_raw`] of this family, and nothing may use it afterwards.
-pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> Box<F> {
+pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> F {
     // SAFETY: promised by the caller.
-    let filter = unsafe { Box::from_raw(value.cast::<F>().as_ptr()) };
+    let filter: F = unsafe { Value::stored(value).take() };
     filter.subtract_from_totals();
     filter
+}
+
+/// A filter that is open for reading. What it is read for [opens](FilterRef::open) it where it is
+/// used: a copy of its numbers would otherwise be moved from function to function.
+pub struct FilterRef<'a, F> {
+    value: Value,
+    family: PhantomData<&'a F>,
+}
+
+impl<'a, F: DataType> FilterRef<'a, F> {
+    /// The filter of a value.
+    ///
+    /// # Safety
+    ///
+    /// `word` must come from [`into_raw`] of this family, and nothing may change the filter while
+    /// the result is used.
+    #[inline(always)]
+    pub(super) unsafe fn new(word: NonNull<c_void>) -> Self {
+        Self { value: Value::stored(word), family: PhantomData }
+    }
+
+    /// The filter.
+    #[inline(always)]
+    pub fn open(&self) -> Opened<'a, F> {
+        // SAFETY: promised to `new`.
+        unsafe { self.value.read() }
+    }
 }
 
 /// A value that the server passes to a callback of the type, for reading.
@@ -187,41 +208,74 @@ pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> Box<F> {
 ///
 /// `value` must come from [`into_raw`] of this family, and nothing may change it while the result
 /// is used. The server guarantees this to callbacks that read, until they return.
-pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> &'a F {
-    // SAFETY: promised by the caller.
-    unsafe { &*value.cast() }
+pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> Opened<'a, F> {
+    // SAFETY: promised by the caller; the server's values are not null.
+    unsafe { Value::stored(NonNull::new_unchecked(value.cast_mut())).read() }
 }
 
-/// A filter that is open for writing. When it is closed or dropped, the totals are updated.
-///
-/// Builds with a debug allocator compare all bytes of the filter with those before, and end the
-/// process if the methods that wrote said something else.
-pub struct FilterMut<'a, F: Family> {
-    filter: &'a mut F,
-    before: F::Before,
+/// A filter that is open for writing.
+pub struct FilterMut<'a, F> {
+    key: &'a mut Key,
+    value: Value,
     is_changed: bool,
-    #[cfg(feature = "audit")]
-    hash_before: u64,
+    family: PhantomData<F>,
 }
 
-impl<'a, F: Family> FilterMut<'a, F> {
-    fn new(filter: &'a mut F) -> Self {
-        let before = filter.before_change();
-        #[cfg(feature = "audit")]
-        let hash_before = hash_of(filter);
-        Self {
-            filter,
-            before,
-            is_changed: false,
-            #[cfg(feature = "audit")]
-            hash_before,
-        }
+impl<'a, F: DataType> FilterMut<'a, F> {
+    /// Opens the value of a key.
+    ///
+    /// # Safety
+    ///
+    /// `word` must be the value, and come from [`into_raw`] of this family.
+    #[inline(always)]
+    unsafe fn new(key: &'a mut Key, word: NonNull<c_void>) -> Self {
+        Self { key, value: Value::stored(word), is_changed: false, family: PhantomData }
+    }
+
+    /// The filter.
+    #[inline(always)]
+    pub fn open(&self) -> Opened<'_, F> {
+        // SAFETY: promised to `new`, and the filter is borrowed.
+        unsafe { self.value.read() }
     }
 
     /// Calls `write` with the filter, to which it adds items. Its result says whether it did.
     #[inline(always)]
     pub fn write<T: Outcome>(&mut self, write: impl FnOnce(&mut F) -> T) -> T {
-        let outcome = write(self.filter);
+        self.write_beside(F::before_change, write)
+    }
+
+    /// Calls `write` with the filter, and updates the totals, of which `before` says what is needed
+    /// to know of the filter.
+    ///
+    /// Builds with a debug allocator compare all bytes of the filter with those before, and end the
+    /// process if `write` said something else.
+    #[inline(always)]
+    fn write_beside<T: Outcome>(
+        &mut self,
+        before: impl FnOnce(&F) -> F::Before,
+        write: impl FnOnce(&mut F) -> T,
+    ) -> T {
+        let write = |filter: &mut F| {
+            let before = before(filter);
+            #[cfg(feature = "audit")]
+            let hash_before = hash_of(filter);
+            let outcome = write(filter);
+            check(filter);
+            #[cfg(feature = "audit")]
+            compare(filter, hash_before, outcome.has_changed());
+            filter.after_change(&before);
+            outcome
+        };
+        let (old, key) = (self.value, &mut self.key);
+        let value = &mut self.value;
+        let moved = |moved: Value| {
+            *value = moved;
+            // SAFETY: the key is that of the old value, whose filter the new one holds.
+            unsafe { key.replace(moved.word()) };
+        };
+        // SAFETY: promised to `new`, and the filter is borrowed exclusively.
+        let outcome = unsafe { old.write(write, moved) };
         self.is_changed |= outcome.has_changed();
         outcome
     }
@@ -231,21 +285,17 @@ impl<'a, F: Family> FilterMut<'a, F> {
     pub fn close(self) -> Changed {
         Changed(self.is_changed)
     }
+}
 
-    /// Compares what the writes said with what they did.
-    #[cfg(feature = "audit")]
-    fn compare(&self) {
-        let is_changed = hash_of(self.filter) != self.hash_before;
-        if is_changed != self.is_changed {
-            let said = self.is_changed;
-            audit::wrong(&format!(
-                "filter changed: {is_changed}, its methods say {said}: {:?}",
-                self.filter
-            ));
-        }
-        if is_changed {
-            audit::changed();
-        }
+/// Compares what a write said with what it did.
+#[cfg(feature = "audit")]
+fn compare<F: Family>(filter: &F, hash_before: u64, said: bool) {
+    let is_changed = hash_of(filter) != hash_before;
+    if is_changed != said {
+        audit::wrong(&format!("filter changed: {is_changed}, its methods say {said}: {filter:?}"));
+    }
+    if is_changed {
+        audit::changed();
     }
 }
 
@@ -263,26 +313,6 @@ fn hash_of<F: Family>(filter: &F) -> u64 {
 impl FilterMut<'_, AnyFilter> {
     /// [`FilterMut::write`] for a change in which the filter does not only grow.
     pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
-        self.before.widen(self.filter);
-        self.write(change)
-    }
-}
-
-impl<F: Family> Deref for FilterMut<'_, F> {
-    type Target = F;
-
-    #[inline]
-    fn deref(&self) -> &F {
-        self.filter
-    }
-}
-
-impl<F: Family> Drop for FilterMut<'_, F> {
-    #[inline]
-    fn drop(&mut self) {
-        check(self.filter);
-        #[cfg(feature = "audit")]
-        self.compare();
-        self.filter.after_change(&self.before);
+        self.write_beside(Before::of_any_change, change)
     }
 }

@@ -8,7 +8,8 @@ use std::ptr;
 use redis_module::raw::RedisModuleIO;
 
 use super::encodings::Encoding;
-use super::handle::{DataType, borrowed, into_raw};
+use super::family::DataType;
+use super::handle::{borrowed, into_raw};
 use super::stream::{LoadError, Loader, Saver};
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::family::Family;
@@ -26,13 +27,13 @@ pub unsafe extern "C" fn save<E: Encoding>(io: *mut RedisModuleIO, value: *mut c
     // SAFETY: the server passes a stream for writing and a filter of this type.
     let (writer, filter) = unsafe { (Writer::new(io), borrowed::<E::Filter>(value)) };
     let kind = E::Filter::NAMES.kind;
-    if !is_of_type::<E>(filter) {
+    if !is_of_type::<E>(&filter) {
         // A defect of this module.
         let layout = LayoutRow::of(filter.layout()).name();
         let name = E::NAME.to_string_lossy();
         log::fatal(&format!("a {kind} filter of layout {layout} is a value of type {name}"));
     }
-    if let Err(why) = E::save(filter, &mut Saver(writer)) {
+    if let Err(why) = E::save(&filter, &mut Saver(writer)) {
         log::fatal(&format!("a {kind} filter cannot be saved: {why}"));
     }
 }

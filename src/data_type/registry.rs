@@ -5,7 +5,8 @@
 
 use super::callbacks::methods;
 use super::encodings::{Bloom, Cuckoo, Encoding, ValkeyBloom};
-use super::handle::DataType;
+use super::family::DataType;
+use super::packed::Packed;
 use super::server_type::ServerType;
 use crate::server::loading::Loading;
 use bloomline_core::Layout;
@@ -40,6 +41,17 @@ impl DataType for AnyFilter {
             Layout::Bloomline | Layout::RedisBloom => &BLOOM,
             Layout::ValkeyBloom => &VALKEY_BLOOM,
         }
+    }
+
+    #[inline(always)]
+    fn pack(self) -> Result<Packed, Self> {
+        Packed::of(self)
+    }
+
+    #[inline(always)]
+    unsafe fn unpack(packed: Packed) -> Option<Self> {
+        // SAFETY: guaranteed by the caller.
+        Some(unsafe { packed.take() })
     }
 }
 

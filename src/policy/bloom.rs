@@ -160,10 +160,11 @@ impl Before {
         }
     }
 
-    /// The filter, which is not changed yet, may do more than grow: its totals are needed.
-    pub fn widen(&mut self, filter: &AnyFilter) {
-        if let Self::Growth { .. } = self {
-            *self = Self::Any(totals(filter));
+    /// A filter is about to change, and may do more than grow.
+    pub fn of_any_change(filter: &AnyFilter) -> Self {
+        match Self::of(filter) {
+            Self::Growth { .. } => Self::Any(totals(filter)),
+            other => other,
         }
     }
 

@@ -15,7 +15,7 @@
 //! No `unsafe`: the server is reached through [`crate::server`] only.
 
 pub mod bits;
-mod bloom;
+pub mod bloom;
 pub mod config;
 pub mod counters;
 pub mod cuckoo;

@@ -1,7 +1,7 @@
 //! A key that is open during a call.
 
 use std::ffi::{c_int, c_void};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use redis_module::raw::{
     REDISMODULE_KEYTYPE_EMPTY, REDISMODULE_READ, REDISMODULE_WRITE, RedisModuleKey,
@@ -102,6 +102,22 @@ impl Key {
         let status =
             unsafe { api!(RedisModule_ModuleTypeSetValue)(self.key, value_type, value.as_ptr()) };
         status == Status::Ok as c_int
+    }
+
+    /// Stores another value in place of the value of the key, which is of the same type. The old
+    /// one is not freed.
+    ///
+    /// # Safety
+    ///
+    /// The key must be open for writing and hold a value of a module, whose callbacks `value` is
+    /// valid for.
+    pub unsafe fn replace(&mut self, value: NonNull<c_void>) {
+        // SAFETY: the key is open and holds a value of the type; the old value may be ignored.
+        unsafe {
+            let value_type = api!(RedisModule_ModuleTypeGetType)(self.key);
+            let (new, old) = (value.as_ptr(), ptr::null_mut());
+            api!(RedisModule_ModuleTypeReplaceValue)(self.key, value_type, new, old);
+        }
     }
 }
 

@@ -201,6 +201,7 @@ fn add(
 fn may_be_refused_by_replicas(key: &Key, others: usize) -> bool {
     others != 0
         && access::found::<AnyFilter>(key).is_some_and(|filter| {
+            let filter = filter.open();
             filter.layout() == Layout::ValkeyBloom && filter.room() < others as u64
         })
 }

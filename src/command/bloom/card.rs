@@ -4,6 +4,7 @@ use crate::command::access;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::now_for;
+use crate::data_type::handle::FilterRef;
 use bloomline_core::host::AnyFilter;
 
 /// BF.CARD key
@@ -14,8 +15,9 @@ impl Handler for Card {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter: Option<&AnyFilter> = access::optional(&key)?;
-        call.context.count(filter.map_or(0, |filter| filter.len_at(now_for(filter))));
+        let filter = access::optional::<AnyFilter>(&key)?;
+        let filter = filter.as_ref().map(FilterRef::open);
+        call.context.count(filter.map_or(0, |filter| filter.len_at(now_for(&filter))));
         Ok(())
     }
 }

@@ -80,6 +80,7 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     let created = store(key, filter)?;
     if let Some(filter) = access::found::<AnyFilter>(key) {
+        let filter = filter.open();
         match filter.valkey() {
             Some(filter) => valkey::replicate(call, filter),
             None => {

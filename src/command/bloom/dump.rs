@@ -39,7 +39,7 @@ impl Handler for Scandump {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter: &AnyFilter = access::existing(&key)?;
+        let filter = &*access::existing::<AnyFilter>(&key)?.open();
         let iterator = call.rest.get(0).and_then(|arg| arg.iterator()).ok_or(DUMP_ITERATOR)?;
         if iterator == START {
             call.context.array(2);

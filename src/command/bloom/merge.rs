@@ -29,10 +29,12 @@ impl Handler for Merge {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let (mut names, mut keys, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut keys) = (Vec::new(), Vec::new());
+        let (mut filters, mut sources) = (Vec::new(), Vec::new());
         let most = call.rest.len();
         let has_room = names.try_reserve_exact(most).is_ok()
             && keys.try_reserve_exact(most).is_ok()
+            && filters.try_reserve_exact(most).is_ok()
             && sources.try_reserve_exact(most).is_ok();
         if !has_room {
             return Err(no_memory(call));
@@ -41,8 +43,10 @@ impl Handler for Merge {
         keep_distinct_sources(&mut names, call.key);
         keys.extend(names.iter().map(|(_, name)| Key::read(call.context, *name)));
         for ((_, name), key) in names.iter().zip(&keys) {
-            sources.push(access::optional(key)?.ok_or_else(|| no_source(*name))?);
+            let filter = access::optional::<AnyFilter>(key)?.ok_or_else(|| no_source(*name))?;
+            filters.push(filter.open());
         }
+        sources.extend(filters.iter().map(|filter| &**filter));
         let mut key = access::write(call);
         let limits = Limits::of(call.source);
         let merged = merge_into(&mut key, &sources, call, &limits)?;
@@ -52,6 +56,7 @@ impl Handler for Merge {
         })?;
         MERGES.add(changed.is_true().into());
         // The sources are closed before the events as well: a subscriber may delete them.
+        drop(filters);
         drop(keys);
         let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, MERGED)]);

@@ -13,8 +13,9 @@ impl Handler for Count {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let count = |filter: &AnyCuckoo| call.rest.bytes().map(|item| filter.count(item)).sum();
-        call.context.count(access::found(&key).map_or(0, count));
+        let filter = access::found::<AnyCuckoo>(&key);
+        let count = |item| filter.as_ref().map_or(0, |filter| filter.open().count(item));
+        call.context.count(call.rest.bytes().map(count).sum());
         Ok(())
     }
 }
