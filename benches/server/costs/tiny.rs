@@ -1,4 +1,4 @@
-//! The cost of a small filter: one per user, made by its first item.
+//! The cost of a small filter: one per user, made by its first items.
 
 use redis::cmd;
 
@@ -16,20 +16,31 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// With a window that the users of a feed need.
 const WINDOW: [&str; 4] = ["WINDOW", "604800", "CAPACITY", "100"];
 
+/// Items of the filters besides those of one item.
+const ITEMS: [usize; 3] = [8, 30, 100];
+
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    let plain = (String::new(), figures(subject, plan, &[])?);
-    if !subject.forgets {
-        return Ok(vec![plain]);
+    let mut cases = vec![(String::new(), figures(subject, plan, &[], 1)?)];
+    for items in ITEMS {
+        cases.push((format!("{items} items"), figures(subject, plan, &[], items)?));
     }
-    Ok(vec![plain, (WINDOW.join(" "), figures(subject, plan, &WINDOW)?)])
+    if subject.forgets {
+        cases.push((WINDOW.join(" "), figures(subject, plan, &WINDOW, 1)?));
+    }
+    Ok(cases)
 }
 
-fn figures(subject: &Subject, plan: Plan, options: &[&str]) -> Result<Vec<f64>> {
+fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Result<Vec<f64>> {
     // A power of two, at which the table of keys is as full as possible.
-    let keys: u64 = plan.size(1 << 17, 1 << 17, 1 << 10);
+    let keys: u64 = match items {
+        1 => plan.size(1 << 17, 1 << 17, 1 << 10),
+        _ => plan.size(1 << 14, 1 << 14, 1 << 10),
+    };
     let mut server = subject.server(&[])?;
+    let texts: Vec<_> = (0..items).map(|item| format!("item:{item:08}")).collect();
     let create = |key: &str| match options {
-        [] => cmd("BF.ADD").arg(key).arg("a").clone(),
+        [] if items == 1 => cmd("BF.ADD").arg(key).arg("a").clone(),
+        [] => cmd("BF.MADD").arg(key).arg(&texts).clone(),
         options => cmd("BF.INSERT").arg(key).arg(options).arg("ITEMS").arg("a").clone(),
     };
     create("k").exec(&mut server.connection)?;
