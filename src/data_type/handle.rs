@@ -190,7 +190,7 @@ impl<'a, F: DataType> FilterRef<'a, F> {
     /// `word` must come from [`into_raw`] of this family, and nothing may change the filter while
     /// the result is used.
     #[inline(always)]
-    pub(super) unsafe fn new(word: NonNull<c_void>) -> Self {
+    unsafe fn new(word: NonNull<c_void>) -> Self {
         Self { value: Value::stored(word), family: PhantomData }
     }
 
@@ -210,7 +210,7 @@ impl<'a, F: DataType> FilterRef<'a, F> {
 /// is used. The server guarantees this to callbacks that read, until they return.
 pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> Opened<'a, F> {
     // SAFETY: promised by the caller; the server's values are not null.
-    unsafe { Value::stored(NonNull::new_unchecked(value.cast_mut())).read() }
+    unsafe { FilterRef::new(NonNull::new_unchecked(value.cast_mut())).open() }
 }
 
 /// A filter that is open for writing.

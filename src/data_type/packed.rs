@@ -3,7 +3,7 @@
 //! | form | address of |
 //! |---|---|
 //! | 1 | the allocation of a filter of one small layer: header and bits |
-//! | 2, 3 | the structure of a filter in RedisBloom's or valkey-bloom's layout, which has a box anyway |
+//! | 2, 3 | the box that a filter in RedisBloom's or valkey-bloom's layout has anyway |
 
 use std::ptr::NonNull;
 

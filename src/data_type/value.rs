@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 use super::family::DataType;
 use super::packed::Packed;
 
-/// The bits of an address that tell the kinds apart. All allocations are aligned to words.
+/// The bits of an address with the form of the filter. All allocations are aligned to words.
 const FORM: usize = 3;
 
 /// The word of a filter.
