@@ -80,6 +80,7 @@
 //! | chunk | at most 16 MiB of the bits of one layer |
 //! | classic filter | a filter with the bits of an item anywhere in its layer |
 //! | compact, to | to free the memory that the items of a filter do not need |
+//! | dense filter | a small filter as bits, and not sparse |
 //! | entry point | a way in for bytes: RESTORE, BF.LOADCHUNK, RDB, replication |
 //! | error budget | the part of the target rate that the layers so far have left |
 //! | expansion | the capacity of a layer divided by that of the layer before it |
@@ -114,6 +115,7 @@
 //! | sector | one 64-bit word of a block |
 //! | seed | the number that makes the hash of a filter its own |
 //! | slot | room for one fingerprint |
+//! | sparse filter | a small filter as the list of the hashes of its few items |
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | table | one cuckoo filter of fixed capacity, of several that together are one filter |

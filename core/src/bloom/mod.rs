@@ -62,7 +62,8 @@
 //! sector   | 64 bits, one of them the item's |
 //! ```
 //!
-//! A small layer, of up to 512 bytes, is one block of 4 to 64 sectors.
+//! A small layer, of up to 512 bytes, is one block of 4 to 64 sectors. While such a filter has few
+//! items, it is [sparse](bloomline::sparse): their hashes take the place of the bits.
 //!
 //! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A
 //! [windowed filter](window) is a ring of generations, and keeps its promises inside a window of

@@ -59,6 +59,64 @@ unsafe impl Send for Headed {}
 unsafe impl Sync for Headed {}
 
 impl Headed {
+    /// The header.
+    #[inline(always)]
+    pub fn header(&self) -> &Header {
+        // SAFETY: the allocation begins with a header.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Overwrites the header but for the bits with the number of words.
+    #[inline(always)]
+    pub fn set_header(&mut self, [first, second, third, last]: Header) {
+        let last = last & !HEADED_LEN | self.len() as u64;
+        // SAFETY: as in `header`.
+        unsafe { self.0.write([first, second, third, last]) };
+    }
+
+    /// The number of words.
+    #[inline(always)]
+    fn len(&self) -> usize {
+        let [.., last] = self.header();
+        (last & HEADED_LEN) as usize
+    }
+
+    /// The words.
+    #[inline(always)]
+    pub fn words(&self) -> &[u64] {
+        // SAFETY: the words begin where the header ends, and are as many.
+        unsafe { slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
+    }
+
+    /// The words, to be written.
+    #[inline(always)]
+    pub fn words_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `words`, and they are borrowed exclusively.
+        unsafe { slice::from_raw_parts_mut(self.0.add(1).cast().as_ptr(), self.len()) }
+    }
+
+    /// A copy with `len` words, at least one: the first ones, and zeros if there are fewer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn resized(&self, len: u64) -> Result<Self, Error> {
+        let mut words = Words::with_header(len)?;
+        words.as_mut_slice().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
+        words.into_headed(*self.header()).map_err(|words| Error::OutOfMemory(words.bytes()))
+    }
+
+    /// Lets `mover` move the allocation.
+    pub fn relocate(&mut self, mover: &mut Mover) {
+        // Only the words are used from here on: the old value is overwritten, and not dropped.
+        let (header, mut words) = Self(self.0).into_parts();
+        words.relocate(mover);
+        // There is room for it, because there was.
+        if let Ok(headed) = words.into_headed(header) {
+            self.0 = ManuallyDrop::new(headed).0;
+        }
+    }
+
     /// The header, and the words without it.
     #[inline(always)]
     pub fn into_parts(self) -> (Header, Words) {
@@ -71,10 +129,16 @@ impl Headed {
         (header, Words { first: unsafe { start.add(1) }.cast(), shape })
     }
 
+    /// The address of the allocation.
+    #[inline(always)]
+    pub fn start(&self) -> NonNull<u8> {
+        self.0.cast()
+    }
+
     /// The address of the allocation, which is given up.
     #[inline(always)]
     pub fn into_raw(self) -> NonNull<u8> {
-        ManuallyDrop::new(self).0.cast()
+        ManuallyDrop::new(self).start()
     }
 
     /// The words and the header at an address.

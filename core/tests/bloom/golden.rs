@@ -60,6 +60,12 @@ const WINDOWED: [&str; 6] =
 /// from 0 on each has for certain.
 fn all() -> Vec<(String, AnyFilter, u64)> {
     let mut all = Vec::new();
+    for (name, items) in [("empty", 0), ("one-item", 1), ("full", 16)] {
+        let created = AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, 0, &mut |_| true);
+        let mut filter = created.unwrap();
+        insert(&mut filter, 0, items);
+        all.push((format!("bloomline-v3/{name}"), filter, items));
+    }
     for (name, spec, seed, items, layers) in VERSION_1 {
         let mut filter = AnyFilter::from(new(spec, seed));
         insert(&mut filter, 0, items);

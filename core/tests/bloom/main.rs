@@ -21,6 +21,7 @@ mod bloomline {
     mod expansion;
     mod reference;
     mod sizing;
+    mod sparse;
 }
 /// The format of filters, byte for byte.
 mod golden;

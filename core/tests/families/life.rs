@@ -58,6 +58,10 @@ fn filters_of_all_kinds_keep_their_promises() {
             let least = if row.name == "pass" { 0 } else { 20 };
             assert!(count.done > 330 && count.effective >= least, "{}: {count:?}", row.name);
         }
+        println!("sparse filters that became dense: {:?}", tally.dense);
+        for (name, least) in [("insert", 10), ("merge", 3)] {
+            assert!(tally.dense.get(name).is_some_and(|&count| count >= least));
+        }
     }
 }
 

@@ -33,7 +33,8 @@ const fn kind(name: &'static str, create: fn() -> Result<Filter, Error>, items: 
 }
 
 /// A new layer or table takes its bits and a longer list. Small windowed filters are one block.
-pub const KINDS: [Kind; 20] = [
+pub const KINDS: [Kind; 21] = [
+    kind("sparse first", sparse, 1_000),
     kind("a small layer first", || own(4, 0.01, scaling(2)), 1_000),
     kind("equal layers", || own(4, 1e-9, scaling(1)), 120),
     kind("growing layers", || own(4, 1e-9, scaling(2)), 1_000),
@@ -67,6 +68,12 @@ pub fn scaling(expansion: u32) -> Growth {
 
 pub fn own(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Error> {
     host::Filter::new(Spec { capacity, error_rate, growth }, 7, &mut granted).map(Filter::from)
+}
+
+/// A filter whose list grows before its layers do.
+fn sparse() -> Result<Filter, Error> {
+    let spec = Spec { capacity: 100, error_rate: 0.01, growth: scaling(2) };
+    AnyFilter::bloomline(spec, 7, 0, &mut granted).map(Filter::from)
 }
 
 pub fn classic(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Error> {

@@ -37,6 +37,7 @@ pub fn emptied(
         AnyFilter::Bloomline(filter) => {
             host::Filter::new(filter.spec(), filter.seed(), permit).map(Into::into)
         }
+        AnyFilter::Sparse(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), 0, permit),
         AnyFilter::Windowed(filter) => {
             WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
         }
@@ -125,6 +126,10 @@ impl Filter {
             Self::Bloom(filter) => Some(filter),
             Self::Cuckoo(_) => None,
         }
+    }
+
+    pub fn is_sparse(&self) -> bool {
+        self.bloom().is_some_and(AnyFilter::is_sparse)
     }
 
     pub fn windowed(&self) -> Option<&WindowedFilter> {

@@ -5,7 +5,7 @@ use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common as ValkeyCommon, ValkeyFilter};
-use bloomline_core::host::{Demand, Filter as OwnFilter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Demand, Growth, Spec};
 
 use super::choices::Choices;
 use super::filter::Filter;
@@ -69,8 +69,9 @@ const fn row(
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 26] = [
+pub const KINDS: [Kind; 27] = [
     row("bloom", Shape::Bloom, (8, 400), RATES, GROWING),
+    row("sparse bloom", Shape::Bloom, (20, 200), &[0.01, 0.001], GROWING),
     row("bloom of one item", Shape::Bloom, (1, 4), RATES, &[2, 3, 4]),
     row("large bloom", Shape::Bloom, (2_000, 20_000), RATES, GROWING),
     row("fixed bloom", Shape::Bloom, (1, 3_000), RATES, &[0]),
@@ -212,7 +213,7 @@ impl Numbers {
         let spec = Spec { capacity, error_rate, growth: self.growth() };
         match self.kind.shape {
             Shape::Bloom => {
-                let filter = OwnFilter::new(spec, seed, permit).ok()?;
+                let filter = AnyFilter::bloomline(spec, seed, 0, permit).ok()?;
                 Some((filter.into(), Oracle::Bloom(bloomline::Model::new(spec, seed))))
             }
             Shape::ClassicBloom(_) => {

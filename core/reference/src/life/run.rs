@@ -17,6 +17,7 @@ use super::rounds;
 use super::steps::{ABSENT, Items, Order, Span, Step, breaks_promises, choose, item};
 use crate::calls::Calls;
 use crate::checks::check::LIMIT;
+use crate::checks::encodings::demand_of;
 
 /// The most steps of a life in bytes.
 const MOST_STEPS: u64 = 100;
@@ -57,6 +58,8 @@ pub struct KindTally {
 pub struct Tally {
     pub steps: BTreeMap<&'static str, Count>,
     pub kinds: BTreeMap<&'static str, KindTally>,
+    /// Steps in which a sparse filter became dense, by the name of the step.
+    pub dense: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
@@ -139,7 +142,11 @@ pub fn run(kind: Kind, choices: &mut Choices, steps: u64, tally: &mut Tally) -> 
         if breaks_promises(&step, &numbers) && !is_wild {
             continue;
         }
+        let was_sparse = life.filter.is_sparse();
         let is_effective = life.step(step);
+        if was_sparse && !life.filter.is_sparse() {
+            *tally.dense.entry(name).or_default() += 1;
+        }
         let count = tally.steps.entry(name).or_default();
         count.done += 1;
         count.effective += u64::from(is_effective);
@@ -173,6 +180,7 @@ impl Life<'_> {
             AnyFilter::Bloomline(filter) => {
                 filter.layers().all(|layer| layer.geometry().is_small())
             }
+            AnyFilter::Sparse(_) => true,
             _ => false,
         };
         assert_eq!(is_packed, filter.layer_count() == 1 && is_small(filter));
@@ -394,8 +402,8 @@ impl Life<'_> {
             return false;
         }
         let (now, before, refusal) = (self.now, self.filter.dump(), self.refusal());
-        let limit = if is_refused { self.filter.size_bytes() } else { self.limit };
         let Filter::Bloom(filter) = &mut self.filter else { return false };
+        let limit = if is_refused { demand_of(filter) } else { self.limit };
         let mut other = match is_copy {
             true => match self.older.take() {
                 Some(Filter::Bloom(older)) => older,

@@ -1,7 +1,7 @@
 //! Testing and inserting items in a filter of any kind.
 
 use super::AnyFilter;
-use crate::bloom::batch::GenerationsExt;
+use crate::bloom::batch::{GenerationsExt, goes_on_after};
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::permit::Permit;
@@ -14,6 +14,7 @@ impl AnyFilter {
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {
             Self::Bloomline(filter) => filter.test(item, now),
+            Self::Sparse(filter) => filter.contains(item),
             // Not generic, so it is compiled in this crate, to fewer instructions; see
             // docs/explanation/performance.md.
             Self::Windowed(filter) => filter.contains(item, now),
@@ -33,6 +34,10 @@ impl AnyFilter {
     pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
         match self {
             Self::Bloomline(filter) => filter.add(item, now, permit),
+            Self::Sparse(filter) => match filter.insert(item)? {
+                Some(is_new) => Ok(is_new.into()),
+                None => self.insert_dense(item, now, permit),
+            },
             // As in `contains`.
             Self::Windowed(filter) => filter.insert(item, now, permit),
             Self::RedisBloom(filter) => filter.add(item, now, permit),
@@ -48,7 +53,11 @@ impl AnyFilter {
         now: u64,
         answer: impl FnMut(bool),
     ) {
-        any!(self, filter => filter.test_batch(items, now, answer));
+        any!(
+            self,
+            filter => filter.test_batch(items, now, answer),
+            sparse => filter.contains_batch(items, answer)
+        );
     }
 
     /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does. The first
@@ -56,12 +65,30 @@ impl AnyFilter {
     #[inline]
     pub fn insert_batch(
         &mut self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
+        mut items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         permit: Permit,
-        answer: impl FnMut(Result<Insertion, Error>),
+        mut answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        any!(self, filter => filter.add_batch(items, now, permit, answer));
+        while let Self::Sparse(_) = self {
+            let Some(item) = items.next() else { return };
+            if !goes_on_after(self.insert(item.as_ref(), now, permit), &mut answer) {
+                return;
+            }
+        }
+        any!(self, filter => filter.add_batch(items, now, permit, answer), sparse => {
+            let _ = filter;
+        });
+    }
+
+    /// Inserts an item for which the list of a sparse filter has no room: the filter becomes dense.
+    #[cold]
+    fn insert_dense(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
+        let Self::Sparse(filter) = self else { return self.insert(item, now, permit) };
+        let mut dense = filter.to_dense()?;
+        let insertion = dense.add(item, now, permit)?;
+        *self = dense.into();
+        Ok(insertion)
     }
 
     /// The items that a windowed filter contains at the time `now`, in milliseconds; of other

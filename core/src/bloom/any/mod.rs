@@ -1,13 +1,14 @@
 //! A filter of any layout, or a windowed one.
 
+use std::iter;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
-use crate::bloom::bloomline::Filter;
 use crate::bloom::bloomline::length::is_length;
+use crate::bloom::bloomline::{Common, Filter, SparseFilter};
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{self, RedisBloomFilter};
-use crate::bloom::scalable::Increase;
+use crate::bloom::scalable::{Increase, SAMPLE_PAGES};
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::chunk::{Bits, Chunk};
@@ -22,6 +23,8 @@ use crate::spec::{Growth, Layout, Spec};
 pub enum AnyFilter {
     /// A filter in this project's layout.
     Bloomline(Filter),
+    /// The same with few items, as the list of their hashes.
+    Sparse(SparseFilter),
     /// A windowed filter, in this project's layout.
     Windowed(WindowedFilter),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
@@ -32,11 +35,15 @@ pub enum AnyFilter {
 
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
-/// Evaluates an expression with the filter of any kind.
+/// Evaluates an expression with the filter of any kind, or another one with a sparse filter.
 macro_rules! any {
     ($any:expr, $filter:ident => $do:expr) => {
+        any!($any, $filter => $do, sparse => $do)
+    };
+    ($any:expr, $filter:ident => $do:expr, sparse => $sparse:expr) => {
         match $any {
             AnyFilter::Bloomline($filter) => $do,
+            AnyFilter::Sparse($filter) => $sparse,
             AnyFilter::Windowed($filter) => $do,
             AnyFilter::RedisBloom($filter) => $do,
             AnyFilter::ValkeyBloom($filter) => $do,
@@ -84,7 +91,29 @@ impl From<Filter> for AnyFilter {
     }
 }
 
+impl From<SparseFilter> for AnyFilter {
+    fn from(filter: SparseFilter) -> Self {
+        Self::Sparse(filter)
+    }
+}
+
 impl AnyFilter {
+    /// An empty filter in this project's layout, to which `items` items are about to be added. It
+    /// is sparse if it is small and has room for them then.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::new`].
+    pub fn bloomline(spec: Spec, seed: u64, items: usize, permit: Permit) -> Result<Self, Error> {
+        let (common, plan) = Common::first(spec, seed)?;
+        if SparseFilter::planned_bytes(plan.shape(), items as u64).is_some()
+            && let Some(filter) = SparseFilter::with_hashes(common, &plan, iter::empty(), permit)?
+        {
+            return Ok(filter.into());
+        }
+        Filter::with_plan(common, &plan, permit).map(Self::from)
+    }
+
     /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
     /// not grow.
     ///
@@ -106,6 +135,9 @@ impl AnyFilter {
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
+        if SparseFilter::has_header(bytes) {
+            return SparseFilter::decode_header(bytes, permit).map(Self::from);
+        }
         if !is_length(bytes.len()) {
             return RedisBloomFilter::decode_header(bytes, permit).map(Self::from);
         }
@@ -136,6 +168,7 @@ impl AnyFilter {
         let header = self.encode_header();
         let is_described = match self {
             Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
+            Self::Sparse(filter) => filter.check()?,
             Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
             Self::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
             Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
@@ -146,7 +179,7 @@ impl AnyFilter {
     /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
-            Self::Bloomline(_) | Self::Windowed(_) => Layout::Bloomline,
+            Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => Layout::Bloomline,
             Self::RedisBloom(_) => Layout::RedisBloom,
             Self::ValkeyBloom(_) => Layout::ValkeyBloom,
         }
@@ -171,6 +204,7 @@ impl AnyFilter {
     pub fn seed(&self) -> Option<u64> {
         match self {
             Self::Bloomline(filter) => Some(filter.seed()),
+            Self::Sparse(filter) => Some(filter.seed()),
             Self::Windowed(filter) => Some(filter.seed()),
             Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
         }
@@ -235,6 +269,18 @@ impl AnyFilter {
         any!(self, filter => filter.room())
     }
 
+    /// True if the filter is the list of its items.
+    #[inline(always)]
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Self::Sparse(_))
+    }
+
+    /// New items that can be inserted before the header has no list of all items: 0 if it has none.
+    #[inline]
+    pub fn listed_room(&self) -> u64 {
+        if let Self::Sparse(filter) = self { filter.listed_room() } else { 0 }
+    }
+
     /// See [`Filter::layer_count`].
     #[inline]
     pub fn layer_count(&self) -> u32 {
@@ -250,6 +296,7 @@ impl AnyFilter {
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Increase> {
         match self {
             Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::Sparse(filter) => Some(filter.added_since(layers, newest_len)),
             Self::Windowed(_) => None,
             Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
             Self::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
@@ -265,6 +312,8 @@ impl AnyFilter {
     pub fn compact(&mut self) -> Result<u64, Error> {
         match self {
             Self::Bloomline(filter) => Ok(filter.compact()),
+            // Its layer is too small to become smaller.
+            Self::Sparse(_) => Ok(0),
             Self::RedisBloom(filter) => Ok(filter.compact()),
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
@@ -275,7 +324,9 @@ impl AnyFilter {
         match self {
             Self::Windowed(_) => Error::Windowed,
             Self::ValkeyBloom(_) => Error::OfValkeyBloom,
-            Self::Bloomline(_) | Self::RedisBloom(_) => Error::Differs(Parameter::Layout),
+            Self::Bloomline(_) | Self::Sparse(_) | Self::RedisBloom(_) => {
+                Error::Differs(Parameter::Layout)
+            }
         }
     }
 
@@ -313,7 +364,24 @@ impl AnyFilter {
     ///
     /// [`Error::Chunk`].
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
+        if let Self::Sparse(filter) = self {
+            let dense = filter.to_dense()?;
+            return self.change_dense(dense, |dense| dense.write_chunk(offset, chunk));
+        }
         any!(self, filter => filter.write_chunk(offset, chunk))
+    }
+
+    /// Becomes `dense`, the dense form of this filter, if `change` changes that.
+    pub(crate) fn change_dense(
+        &mut self,
+        mut dense: Filter,
+        change: impl FnOnce(&mut Filter) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let is_changed = change(&mut dense)?;
+        if is_changed {
+            *self = dense.into();
+        }
+        Ok(is_changed)
     }
 
     /// Calls `see` with the bits of each layer, oldest first.
@@ -335,19 +403,27 @@ impl AnyFilter {
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
     pub fn fills(&self) -> Vec<f64> {
-        any!(self, filter => filter.samples().map(|(layer, sample)| layer.words().fill(sample)).collect())
+        any!(
+            self,
+            filter => filter.samples().map(|(layer, sample)| layer.words().fill(sample)).collect(),
+            sparse => vec![filter.with_layer(|layer| layer.words().fill(SAMPLE_PAGES))]
+        )
     }
 
     /// The false-positive rate of each layer, oldest first, computed from its fill; in [0, 1].
     pub fn fp_rates(&self) -> Vec<f64> {
-        any!(self, filter => filter.samples().map(|(layer, sample)| layer.by_fill(sample).rate).collect())
+        any!(
+            self,
+            filter => filter.samples().map(|(layer, sample)| layer.by_fill(sample).rate).collect(),
+            sparse => vec![filter.with_layer(|layer| layer.by_fill(SAMPLE_PAGES).rate)]
+        )
     }
 
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
         match self {
-            Self::Bloomline(_) | Self::Windowed(_) => {}
+            Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => {}
             Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
             Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
@@ -363,6 +439,7 @@ impl AnyFilter {
     pub fn pack(self) -> Result<Headed, Self> {
         match self {
             Self::Bloomline(filter) => filter.pack().map_err(Self::Bloomline),
+            Self::Sparse(filter) => Ok(filter.pack()),
             other => Err(other),
         }
     }
@@ -370,7 +447,10 @@ impl AnyFilter {
     /// See [`Filter::unpack`].
     #[inline(always)]
     pub fn unpack(packed: Headed) -> Self {
-        Self::Bloomline(Filter::unpack(packed))
+        match SparseFilter::unpack(packed) {
+            Ok(filter) => Self::Sparse(filter),
+            Err(packed) => Self::Bloomline(Filter::unpack(packed)),
+        }
     }
 
     /// See [`Filter::relocate`].

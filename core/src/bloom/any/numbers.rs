@@ -78,6 +78,11 @@ impl AnyFilter {
                     })
                     .collect()
             }
+            Self::Sparse(filter) => {
+                let error = filter.layer_error();
+                let len = filter.len();
+                vec![filter.with_layer(|layer| LayerNumbers::of_bloomline(layer, len, error))]
+            }
             Self::Windowed(filter) => {
                 let mut numbers = Vec::new();
                 for (number, generation) in filter.generations() {

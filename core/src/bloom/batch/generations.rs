@@ -88,7 +88,7 @@ pub(crate) type LocatedOf<F> = <<F as Generations>::Shape as LayerShape>::Locate
 
 /// Answers. False if this was the last answer.
 #[inline(always)]
-pub(super) fn goes_on_after(
+pub(crate) fn goes_on_after(
     result: Result<Insertion, Error>,
     answer: &mut impl FnMut(Result<Insertion, Error>),
 ) -> bool {

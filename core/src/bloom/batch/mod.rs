@@ -19,7 +19,8 @@ mod windowed;
 
 use arrayvec::ArrayVec;
 
-use self::generations::{Generations, LocatedOf, SeedOf, SpotOf, goes_on_after};
+pub(crate) use self::generations::goes_on_after;
+use self::generations::{Generations, LocatedOf, SeedOf, SpotOf};
 use self::group::Group;
 use crate::bloom::layer::{Layer, LayerShape, Located, Part, Rules};
 use crate::bloom::scalable::ScalableFilter;

@@ -19,16 +19,20 @@
 //!         capacity  error_rate  seed   zeros  newest_len  first_byte  zeros     records...
 //! ```
 //!
-//! Records of [irregular] layers follow, then zeros. All numbers are
-//! little-endian. The geometry is derived from the header and not stored in it, so the header
-//! cannot contradict the geometry. `docs/format.md` describes the format.
+//! Records of [irregular] layers follow, then zeros.
+//!
+//! Version 3 is that of [sparse filters](super::sparse): version 1, and the hash of each item. No
+//! bits follow.
+//!
+//! All numbers are little-endian. The geometry is derived from the header and not stored in it, so
+//! the header cannot contradict the geometry. `docs/format.md` describes the format.
 
 use super::growth::Common;
 use super::irregular::{self, IrregularRecords};
 pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
-use super::length::{is_length, pad_header};
+use super::length::{LISTED_BYTES, is_length, listed, pad_header};
 use super::sizing::REVISION;
-use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter};
+use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter, SparseFilter};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
@@ -40,6 +44,9 @@ pub const MAGIC: [u8; 8] = *b"bloomlin";
 
 /// The version of the format, for filters that follow from what they were created with.
 pub const VERSION: u16 = 1;
+
+/// The version of the format for sparse filters.
+pub const SPARSE_VERSION: u16 = 3;
 
 /// The version of the format for all other filters.
 pub const EXTENDED_VERSION: u16 = 2;
@@ -135,6 +142,80 @@ impl Filter {
     }
 }
 
+impl SparseFilter {
+    /// The header, which has the items too.
+    pub fn encode_header(&self) -> Vec<u8> {
+        let fixed = Fixed {
+            spec: self.spec(),
+            window: [0; 3],
+            count: 1,
+            seed: self.seed(),
+            numbers: [self.len(), 0, 0, 0],
+        };
+        let mut bytes = fixed.encode(SPARSE_VERSION).to_vec();
+        bytes.truncate(HEADER_BYTES);
+        bytes.extend(self.hashes().iter().flat_map(|hash| hash.to_le_bytes()));
+        bytes
+    }
+
+    /// True if the header is one of a sparse filter.
+    pub fn has_header(bytes: &[u8]) -> bool {
+        let version = bytes.get(MAGIC.len()..MAGIC.len() + size_of::<u16>());
+        bytes.starts_with(&MAGIC)
+            && listed(bytes.len()).is_some()
+            && version == Some(&SPARSE_VERSION.to_le_bytes())
+    }
+
+    /// The filter of a header. The bytes may come from anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and those of [`Filter::new`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        let (common, plan, list) = Self::describe(bytes)?;
+        let hashes = list.chunks_exact(LISTED_BYTES).map(|hash| FieldReader::new(hash).take());
+        let filter = Self::with_hashes(common, &plan, hashes.map(u64::from_le_bytes), permit)?;
+        filter.ok_or(HeaderError::Len(list.len() as u64 / LISTED_BYTES as u64).into())
+    }
+
+    /// What a header describes: the layer of the dense form, and the hashes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SparseFilter::decode_header`].
+    fn describe(bytes: &[u8]) -> Result<(Common, BlockedPlan, &[u8]), Error> {
+        let (Some(items), Some((fixed, list))) =
+            (listed(bytes.len()), bytes.split_at_checked(HEADER_BYTES))
+        else {
+            return Err(HeaderError::Length(bytes.len()).into());
+        };
+        let Fixed { spec, window, count, seed, numbers: [len, zero, ..] } =
+            Fixed::decode(fixed, SPARSE_VERSION)?;
+        if window != [0; 3] || zero != 0 {
+            return Err(HeaderError::Reserved.into());
+        }
+        if count != 1 {
+            return Err(HeaderError::Layers(count).into());
+        }
+        if len != items as u64 {
+            return Err(HeaderError::Len(len).into());
+        }
+        let (common, plan) = Common::first(spec, seed)?;
+        Ok((common, plan, list))
+    }
+
+    /// See [`AnyFilter::check`](crate::host::AnyFilter::check).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SparseFilter::decode_header`].
+    pub fn check(&self) -> Result<bool, Error> {
+        let header = self.encode_header();
+        let found = Self::decode_header(&header, &mut |_| true)?;
+        Ok(found.hashes() == self.hashes() && found.size_bytes() == self.size_bytes())
+    }
+}
+
 /// The fields of fixed length of a header, in their order.
 pub(crate) struct Fixed {
     pub spec: Spec,
@@ -143,7 +224,7 @@ pub(crate) struct Fixed {
     /// Layers; of a windowed filter, generations.
     pub count: u32,
     pub seed: u64,
-    /// What follows. A header of version 1 has the first two.
+    /// What follows. A header of version 1 or 3 has the first two.
     pub numbers: [u64; 4],
 }
 
@@ -199,7 +280,7 @@ impl Fixed {
         let error_rate = f64::from_le_bytes(fields.take());
         let seed = u64::from_le_bytes(fields.take());
         let mut numbers = [0; 4];
-        let present = if version == VERSION { 2 } else { numbers.len() };
+        let present = if version == EXTENDED_VERSION { numbers.len() } else { 2 };
         for number in numbers.iter_mut().take(present) {
             *number = u64::from_le_bytes(fields.take());
         }

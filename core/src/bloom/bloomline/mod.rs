@@ -16,10 +16,12 @@ pub mod rate;
 pub mod sectors;
 pub mod shape;
 pub mod sizing;
+pub mod sparse;
 mod table;
 
 pub use growth::Common;
 pub use shape::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
+pub use sparse::SparseFilter;
 
 /// A scalable filter in the Bloomline layout.
 pub type Filter = crate::bloom::scalable::ScalableFilter<BlockedShape>;

@@ -7,12 +7,14 @@
 //! word  0 | seed
 //!       1 | error_rate
 //!       2 | capacity 16 | of the layer 16 | items 16 | expansion 16      from the lowest bits on
-//!       3 | sectors 16 | bits of an item 16 | origin 32
+//!       3 | words behind the header 16 | sectors 8 | bits of an item 8 | origin 32
 //! ```
 //!
 //! A host stores the address. To use the filter, it unpacks it: a [`Filter`] is made of the header,
 //! whose layer is the memory behind it. So nothing else knows of packed filters. After a change the
-//! filter is packed again, in place unless it has got a second layer.
+//! filter is packed again, in place unless it has got a second layer. A
+//! [`SparseFilter`](super::sparse::SparseFilter) has fewer words than sectors behind the header; it
+//! is used as it is.
 
 use super::Filter;
 use super::geometry::Geometry;
@@ -23,11 +25,71 @@ use crate::memory::words::{Headed, Header};
 
 /// Bits of a field of a word of the header.
 const FIELD: u32 = u16::BITS;
+/// Bits of a half of a field.
+const HALF: u32 = u8::BITS;
 
 /// A field of a word, from the lowest bits on.
 #[inline(always)]
 fn field(word: u64, number: u32) -> u16 {
     (word >> (number * FIELD)) as u16
+}
+
+/// What a header says of a filter of one small layer.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers {
+    pub common: Common,
+    pub shape: BlockedShape,
+    pub len: u64,
+}
+
+impl Numbers {
+    /// The header, but for the number of words; none if the layer is not small.
+    #[inline]
+    pub fn header(&self) -> Option<Header> {
+        let BlockedShape { capacity, geometry } = self.shape;
+        if !geometry.is_small() {
+            return None;
+        }
+        // A small layer has up to 4,096 bits, so that no more items are within the highest rate.
+        let [created, capacity, len] = [self.common.capacity, capacity, self.len]
+            .map(|count| u16::try_from(count).ok().map(u64::from));
+        let expansion = u64::from(self.common.expansion());
+        let counts = created? | capacity? << FIELD | len? << (2 * FIELD) | expansion << (3 * FIELD);
+        let item = u64::from(geometry.sectors()) | u64::from(geometry.bits_per_block()) << HALF;
+        let last = item << FIELD | u64::from(self.common.origin) << (2 * FIELD);
+        Some([self.common.seed, self.common.error_rate.to_bits(), counts, last])
+    }
+
+    /// The numbers of a header.
+    #[inline(always)]
+    pub fn of([seed, error_rate, counts, last]: Header) -> Self {
+        let [created, capacity, len, expansion] = [0, 1, 2, 3].map(|number| field(counts, number));
+        let origin = (last >> (2 * FIELD)) as u32;
+        let error_rate = f64::from_bits(error_rate);
+        Self {
+            common: Common::of_one_layer(created.into(), error_rate, seed, expansion, origin),
+            shape: BlockedShape { capacity: capacity.into(), geometry: geometry(last) },
+            len: len.into(),
+        }
+    }
+}
+
+/// The geometry of the layer, of the last word of a header.
+#[inline(always)]
+pub(super) fn geometry(last: u64) -> Geometry {
+    Geometry::of_sectors((last >> FIELD) as u8, (last >> (FIELD + HALF)) as u8)
+}
+
+/// True if a header is that of a sparse filter.
+#[inline(always)]
+pub(super) fn is_sparse([.., last]: &Header) -> bool {
+    field(*last, 0) < u16::from(geometry(*last).sectors())
+}
+
+/// The header after the insertion of an item.
+#[inline(always)]
+pub(super) fn with_one_more([seed, error_rate, counts, last]: Header) -> Header {
+    [seed, error_rate, counts + (1 << (2 * FIELD)), last]
 }
 
 impl Filter {
@@ -39,7 +101,11 @@ impl Filter {
     /// header.
     #[inline]
     pub fn pack(mut self) -> Result<Headed, Self> {
-        let Some(header) = self.packed_header() else { return Err(self) };
+        let numbers =
+            Numbers { common: self.common, shape: self.newest.shape, len: self.newest_len };
+        let Some(header) = numbers.header().filter(|_| self.older.is_empty()) else {
+            return Err(self);
+        };
         if !self.newest.words.has_header() {
             // It had no memory for a second layer.
             match self.newest.words.copied(true) {
@@ -55,37 +121,12 @@ impl Filter {
         })
     }
 
-    /// The header, if the filter has a small layer only.
-    #[inline]
-    fn packed_header(&self) -> Option<Header> {
-        let BlockedShape { capacity, geometry } = self.newest.shape;
-        if !self.older.is_empty() || !geometry.is_small() {
-            return None;
-        }
-        // A small layer has up to 4,096 bits, so that no more items are within the highest rate.
-        let [created, capacity, len] = [self.common.capacity, capacity, self.newest_len]
-            .map(|count| u16::try_from(count).ok().map(u64::from));
-        let expansion = u64::from(self.common.expansion());
-        let counts = created? | capacity? << FIELD | len? << (2 * FIELD) | expansion << (3 * FIELD);
-        let bits = u64::from(geometry.bits_per_block());
-        let last = bits << FIELD | u64::from(self.common.origin) << (2 * FIELD);
-        Some([self.common.seed, self.common.error_rate.to_bits(), counts, last])
-    }
-
-    /// The filter of an allocation.
+    /// The filter of an allocation that is not that of a sparse filter.
     #[inline(always)]
     pub fn unpack(packed: Headed) -> Self {
-        let ([seed, error_rate, counts, last], words) = packed.into_parts();
-        let [created, capacity, len, expansion] = [0, 1, 2, 3].map(|number| field(counts, number));
-        let geometry = Geometry::of_sectors(field(last, 0) as u8, field(last, 1) as u8);
-        let origin = (last >> (2 * FIELD)) as u32;
-        let error_rate = f64::from_bits(error_rate);
-        let shape = BlockedShape { capacity: capacity.into(), geometry };
-        Self {
-            common: Common::of_one_layer(created.into(), error_rate, seed, expansion, origin),
-            newest_len: len.into(),
-            newest: Layer { words, shape, divisor: () },
-            older: Box::default(),
-        }
+        let (header, words) = packed.into_parts();
+        let Numbers { common, shape, len } = Numbers::of(header);
+        let newest = Layer { words, shape, divisor: () };
+        Self { common, newest_len: len, newest, older: Box::default() }
     }
 }

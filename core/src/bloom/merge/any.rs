@@ -6,7 +6,7 @@ use crate::bloom::bloomline::Filter;
 use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::bloom::scalable::ScalableFilter;
 use crate::error::Error;
-use crate::memory::lists::try_push;
+use crate::memory::lists::{try_collect, try_push};
 use crate::permit::Permit;
 
 impl AnyFilter {
@@ -26,17 +26,18 @@ impl AnyFilter {
     /// or [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
     /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
     pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
+        if let Self::Sparse(filter) = self {
+            let dense = filter.to_dense()?;
+            return self.change_dense(dense, |dense| union_bloomline(dense, others, permit));
+        }
         let target = self.error_rate();
         match self {
-            Self::Bloomline(filter) => {
-                let others = sources(filter, others, Self::as_bloomline)?;
-                filter.merge(&others, target, permit)
-            }
+            Self::Bloomline(filter) => union_bloomline(filter, others, permit),
             Self::RedisBloom(filter) => {
                 let others = sources(filter, others, Self::as_redisbloom)?;
                 filter.merge(&others, target, permit)
             }
-            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+            Self::Sparse(_) | Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -48,7 +49,10 @@ impl AnyFilter {
     /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
     pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
         match self {
-            Self::Bloomline(filter) => sources(filter, others, Self::as_bloomline).map(drop),
+            Self::Bloomline(filter) => in_dense_form(others, |others| {
+                sources(filter, others, Self::as_bloomline).map(drop)
+            }),
+            Self::Sparse(filter) => Self::from(filter.to_dense()?).check_union(others),
             Self::RedisBloom(filter) => sources(filter, others, Self::as_redisbloom).map(drop),
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
@@ -61,6 +65,34 @@ impl AnyFilter {
     fn as_redisbloom(&self) -> Result<&RedisBloomFilter, Error> {
         if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
+}
+
+/// [`AnyFilter::union`] of a filter in this project's layout.
+fn union_bloomline(
+    filter: &mut Filter,
+    others: &[&AnyFilter],
+    permit: Permit,
+) -> Result<bool, Error> {
+    let target = filter.spec().error_rate;
+    in_dense_form(others, |others| {
+        let others = sources(filter, others, AnyFilter::as_bloomline)?;
+        filter.merge(&others, target, permit)
+    })
+}
+
+/// Calls `see` with these filters, the sparse ones in their dense form.
+fn in_dense_form<T>(
+    filters: &[&AnyFilter],
+    see: impl FnOnce(&[&AnyFilter]) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let dense = |filter: &&AnyFilter| match filter {
+        AnyFilter::Sparse(filter) => filter.to_dense().map(|dense| Some(dense.into())),
+        _ => Ok(None),
+    };
+    let dense: Box<[Option<AnyFilter>]> = try_collect(filters.len(), filters.iter().map(dense))?;
+    let pairs = filters.iter().zip(&dense);
+    let same = pairs.map(|(filter, dense)| Ok(dense.as_ref().unwrap_or(filter)));
+    see(&try_collect(filters.len(), same)?)
 }
 
 /// The filters of the kind and the parameters of `filter`.

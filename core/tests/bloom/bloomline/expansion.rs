@@ -55,7 +55,9 @@ fn grow_to_third(filter: &mut AnyFilter) -> usize {
 fn header_of_full(filter: &AnyFilter) -> Vec<u8> {
     let mut header = filter.encode_header();
     match filter {
-        AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => unreachable!("not created"),
+        AnyFilter::Sparse(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+            unreachable!("not created")
+        }
         AnyFilter::Bloomline(_) => header[48..56].copy_from_slice(&THIRD.to_le_bytes()),
         AnyFilter::RedisBloom(_) => {
             let total = 1 + u64::from(MAX_EXPANSION) + THIRD;
@@ -162,7 +164,9 @@ fn refused_fourth_layer_changes_nothing() {
         });
         assert_eq!(batch, [false, true, false]);
         match full {
-            AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => unreachable!("not decoded"),
+            AnyFilter::Sparse(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+                unreachable!("not decoded")
+            }
             // The capacity exceeds that of the largest layer, so the permit is not called.
             AnyFilter::Bloomline(_) => {
                 assert!(matches!(refused, Error::Capacity(FOURTH)), "{refused}");

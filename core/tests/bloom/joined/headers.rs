@@ -145,7 +145,7 @@ fn each_other_invalid_field_is_refused() {
     for (header, error) in [
         (changed(0, b"B"), HeaderError::Magic),
         (changed(8, &1u16.to_le_bytes()), HeaderError::Version(1)),
-        (changed(8, &3u16.to_le_bytes()), HeaderError::Version(3)),
+        (changed(8, &4u16.to_le_bytes()), HeaderError::Version(4)),
         (changed(10, &1u16.to_le_bytes()), HeaderError::Sizing(1)),
         (changed(14, &[1]), HeaderError::Reserved),
         (changed(48, &[1]), HeaderError::Reserved),

@@ -1,0 +1,215 @@
+//! Sparse filters: they answer as their bits would, and their headers have their items.
+
+use bloomline_core::Error;
+use bloomline_core::bloom::bloomline::SparseFilter;
+use bloomline_core::error::HeaderError;
+use bloomline_core::host::{AnyFilter, Filter, Spec};
+use bloomline_reference::calls::Calls;
+use bloomline_reference::checks::check::{assert_consistent, assert_equal, bits};
+
+use crate::joined::{SEED, fixed, new, scaling};
+
+fn sparse(spec: Spec) -> AnyFilter {
+    AnyFilter::bloomline(spec, SEED, 0, &mut |_| true).unwrap()
+}
+
+fn item(number: u32) -> [u8; 4] {
+    number.to_le_bytes()
+}
+
+fn insert(filter: &mut AnyFilter, number: u32) {
+    let inserted = filter.insert_item(&item(number), 0, &mut |_| true);
+    assert!(inserted.unwrap().is_new());
+}
+
+/// The most items that the list of a filter may have, by the sectors of its layer; 0 for a layer of
+/// blocks.
+fn most(dense: &Filter) -> u64 {
+    let layer = dense.layers().next().unwrap();
+    let sectors = if layer.geometry().is_small() { layer.bytes() / 8 } else { 0 };
+    sectors.saturating_sub(4).min(16).min(layer.capacity())
+}
+
+/// Specifications of layers of all small sizes, and of some with blocks.
+fn specs() -> Vec<Spec> {
+    let mut specs = Vec::new();
+    for capacity in [1, 2, 3, 5, 8, 12, 20, 33, 50, 75, 100, 150, 200, 300, 400] {
+        for error_rate in [0.25, 0.1, 0.01, 0.001, 1e-6, 1e-9] {
+            specs.extend([fixed(capacity, error_rate), scaling(capacity, error_rate, 2)]);
+        }
+    }
+    specs
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn sparse_filters_answer_as_their_bits_do() {
+    let mut lists = 0;
+    for spec in specs() {
+        let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+        let most = most(&new(spec, SEED));
+        assert_eq!(filter.is_sparse(), most > 0, "{spec:?}");
+        lists += u64::from(most > 0);
+        for number in 0..40 {
+            assert_eq!(
+                filter.listed_room(),
+                if filter.is_sparse() { most - filter.len() } else { 0 }
+            );
+            let answer = filter.insert_item(&item(number), 0, &mut |_| true);
+            assert_eq!(answer, dense.insert_item(&item(number), 0, &mut |_| true), "{spec:?}");
+            assert_eq!(filter.is_sparse(), filter.len() <= most && most > 0, "{spec:?}");
+            assert!(bits(&filter) == bits(&dense), "{spec:?}, {number}");
+            assert_consistent(&filter);
+            if filter.is_sparse() {
+                let len = filter.len();
+                let words =
+                    if len <= 4 { len.max(1).next_multiple_of(2) } else { len.next_multiple_of(4) };
+                assert_eq!(filter.size_bytes(), 32 + 8 * words);
+                assert!(filter.size_bytes() < dense.size_bytes());
+            } else {
+                assert_equal(&filter, &dense);
+            }
+            let absent: Vec<_> = (1_000..1_200).map(item).collect();
+            let (mut one_by_one, mut at_once) = (Vec::new(), Vec::new());
+            for item in &absent {
+                one_by_one.push(filter.contains_item(item, 0));
+                assert_eq!(one_by_one.last(), Some(&dense.contains_item(item, 0)), "{spec:?}");
+            }
+            filter.contains_batch(absent.iter(), 0, |answer| at_once.push(answer));
+            assert_eq!(one_by_one, at_once);
+        }
+    }
+    assert!(lists > 30, "{lists} lists");
+}
+
+/// Items whose bits others have set.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn mistakes_of_sparse_filters_are_those_of_their_bits() {
+    let spec = fixed(255, 0.1);
+    let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+    for number in 0..filter.listed_room() as u32 {
+        for filter in [&mut filter, &mut dense] {
+            insert(filter, number);
+        }
+    }
+    assert!(filter.is_sparse());
+    let found = |filter: &AnyFilter| {
+        (16..1_000_000).filter(|&number| filter.contains_item(&item(number), 0)).collect::<Vec<_>>()
+    };
+    let mistakes = found(&filter);
+    assert!(mistakes.len() > 10 && mistakes == found(&dense), "{mistakes:?}");
+    for number in mistakes {
+        assert!(!filter.insert_item(&item(number), 0, &mut |_| true).unwrap().is_new());
+    }
+}
+
+#[test]
+fn batches_pass_from_the_list_to_the_bits() {
+    let spec = scaling(100, 0.01, 2);
+    for (first, len) in [(0, 17), (0, 60), (3, 40), (16, 1), (10, 500)] {
+        let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+        let items = (0..first + len).map(item).collect::<Vec<_>>();
+        for call in [&items[..first as usize], &items[first as usize..]] {
+            let (mut answers, mut expected) = (Vec::new(), Vec::new());
+            filter.insert_batch(call.iter(), 0, &mut |_| true, |answer| answers.push(answer));
+            dense.insert_batch(call.iter(), 0, &mut |_| true, |answer| expected.push(answer));
+            assert_eq!(answers, expected);
+        }
+        assert!(!filter.is_sparse());
+        assert_equal(&filter, &dense);
+    }
+}
+
+#[test]
+fn many_items_of_a_creation_are_bits_at_once() {
+    let create = |items| AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, items, &mut |_| true);
+    for (items, is_sparse) in [(0, true), (16, true), (17, false)] {
+        assert_eq!(create(items).unwrap().is_sparse(), is_sparse, "{items} items");
+    }
+}
+
+#[test]
+fn merges_and_chunks_make_a_filter_dense_if_they_change_it() {
+    let spec = scaling(100, 0.01, 2);
+    let filled = |mut filter: AnyFilter, items: std::ops::Range<u32>| {
+        items.for_each(|number| insert(&mut filter, number));
+        filter
+    };
+    let dense = |items| filled(AnyFilter::from(new(spec, SEED)), items);
+    for other in [filled(sparse(spec), 4..9), dense(4..9)] {
+        let mut filter = filled(sparse(spec), 0..5);
+        filter.check_union(&[&other]).unwrap();
+        assert_eq!(filter.union(&[&other], &mut |_| true), Ok(true));
+        let mut expected = dense(0..5);
+        assert_eq!(expected.union(&[&other], &mut |_| true), Ok(true));
+        assert_equal(&filter, &expected);
+
+        let mut filter = filled(sparse(spec), 0..9);
+        assert_eq!(filter.union(&[&other], &mut |_| true), Ok(false));
+        assert!(filter.is_sparse());
+        let mut expected = dense(0..5);
+        assert_eq!(expected.union(&[&filter], &mut |_| true), Ok(true));
+    }
+    let differs = sparse(scaling(100, 0.02, 2));
+    assert!(matches!(differs.check_union(&[&sparse(spec)]), Err(Error::Differs(_))));
+
+    let mut filter = filled(sparse(spec), 0..5);
+    let layer = bits(&filter).concat();
+    assert_eq!(filter.write_chunk(0, &layer), Ok(false));
+    assert!(filter.write_chunk(8, &layer).is_err() && filter.write_chunk(160, &[1]).is_err());
+    assert!(filter.is_sparse() && filter.compact() == Ok(0));
+    assert_eq!(filter.write_chunk(80, &[255; 80]), Ok(true));
+    let mut expected = dense(0..5);
+    expected.write_chunk(80, &[255; 80]).unwrap();
+    assert_equal(&filter, &expected);
+}
+
+#[test]
+fn each_invalid_field_of_version_3_is_refused() {
+    let mut filter = sparse(scaling(100, 0.01, 2));
+    (0..3).for_each(|number| insert(&mut filter, number));
+    let valid = filter.encode_header();
+    assert_eq!(valid.len(), 64 + 3 * 8);
+    let refusal = |bytes: &[u8]| SparseFilter::decode_header(bytes, &mut |_| true).unwrap_err();
+    let changed = |at: usize, bytes: &[u8]| {
+        let mut header = valid.clone();
+        header[at..at + bytes.len()].copy_from_slice(bytes);
+        header
+    };
+    for (header, error) in [
+        (changed(0, b"B"), HeaderError::Magic),
+        (changed(8, &[1]), HeaderError::Version(1)),
+        (changed(10, &[1]), HeaderError::Sizing(1)),
+        (changed(12, &[2]), HeaderError::Growth(2)),
+        (changed(13, &[1]), HeaderError::Reserved),
+        (changed(15, &[1]), HeaderError::Reserved),
+        (changed(20, &[0]), HeaderError::Layers(0)),
+        (changed(20, &[2]), HeaderError::Layers(2)),
+        (changed(48, &[2]), HeaderError::Len(2)),
+        (changed(48, &[4]), HeaderError::Len(4)),
+        (changed(56, &[1]), HeaderError::Reserved),
+        // No room for three items: two by the capacity, none by the size.
+        (changed(24, &[2]), HeaderError::Len(3)),
+        (changed(24, &[16, 39]), HeaderError::Len(3)),
+        (valid[..87].to_vec(), HeaderError::Length(87)),
+        (valid[..63].to_vec(), HeaderError::Length(63)),
+        (valid[..80].to_vec(), HeaderError::Len(3)),
+    ] {
+        assert_eq!(refusal(&header), error.into());
+        // Under any other name as well.
+        assert!(AnyFilter::decode_header(&header, &mut |_| true).is_err());
+    }
+    for (at, number) in [(24, 0u64), (32, 0), (32, f64::NAN.to_bits()), (32, 0.3f64.to_bits())] {
+        refusal(&changed(at, &number.to_le_bytes()));
+    }
+    // Seventeen items, of which there is room for sixteen.
+    let mut long = changed(48, &[17]);
+    long.resize(64 + 17 * 8, 7);
+    assert_eq!(refusal(&long), HeaderError::Length(long.len()).into());
+    // Any hashes are those of items.
+    let equal = changed(64, &valid[72..80]);
+    let filter = AnyFilter::decode_header(&equal, &mut |_| true).unwrap();
+    assert_eq!((filter.len(), filter.encode_header()), (3, equal));
+    assert_consistent(&filter);
+}
