@@ -7,6 +7,7 @@ use super::error::{self, Failure};
 use super::handler::Call;
 use super::lifetime::Lifetime;
 use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::family::Family;
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::key::Key;
@@ -25,13 +26,23 @@ pub fn seed(given: Option<u64>) -> Result<u64, Failure> {
     }
 }
 
-/// Lets a new key expire if TTL is given, and replicates when.
-pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
+/// Lets a new key expire if TTL is given.
+pub fn expire(key: &mut Key, lifetime: Lifetime) {
     if let Some(millis) = lifetime.ttl {
         key.expire_after(millis);
-        if let Some(at) = key.expires_at() {
-            replicate::expiry(call.context, call.key, at);
-        }
+    }
+}
+
+/// Replicates a new filter by its header, and when its key expires.
+pub fn replicate_header<F: Family>(call: Call, key: &Key, header: &[u8]) {
+    replicate::chunk::<F>(call.context, call.key, 1, header);
+    replicate_expiry(call, key);
+}
+
+/// Replicates when a new key expires.
+pub fn replicate_expiry(call: Call, key: &Key) {
+    if let Some(at) = key.expires_at() {
+        replicate::expiry(call.context, call.key, at);
     }
 }
 

@@ -129,6 +129,8 @@ pub enum Before {
         layers: u32,
         /// The items.
         newest_len: u64,
+        /// The bytes of a sparse filter, which may grow without a new layer; 0 for others.
+        sparse: u64,
     },
     /// Anything may change: its totals.
     Any(Totals<8>),
@@ -150,7 +152,11 @@ impl Before {
     #[inline]
     pub fn of(filter: &AnyFilter) -> Self {
         match filter.windowed() {
-            None => Self::Growth { layers: filter.layer_count(), newest_len: filter.newest_len() },
+            None => Self::Growth {
+                layers: filter.layer_count(),
+                newest_len: filter.newest_len(),
+                sparse: if filter.is_sparse() { filter.size_bytes() } else { 0 },
+            },
             Some(windowed) => Self::Windowed {
                 number: windowed.number(),
                 generations: windowed.generation_count() as u64,
@@ -172,7 +178,9 @@ impl Before {
     #[inline]
     pub fn count_change(&self, filter: &mut AnyFilter) {
         match self {
-            Self::Growth { layers, newest_len } => count_growth(filter, *layers, *newest_len),
+            Self::Growth { layers, newest_len, sparse } => {
+                count_growth(filter, *layers, *newest_len, *sparse);
+            }
             Self::Any(before) => totals(filter).replace(before),
             Self::Windowed { before, newest_len, number, generations } => {
                 let Some(windowed) = filter.windowed() else { return };
@@ -189,11 +197,15 @@ impl Before {
 
 /// Adds what a filter that only grows has gained.
 #[inline]
-fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64) {
+fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64, sparse: u64) {
     let len = filter.newest_len();
+    let gained = || filter.size_bytes().wrapping_sub(sparse);
     if filter.layer_count() == layers {
         if len != newest_len {
             ITEMS.add(len - newest_len);
+        }
+        if sparse != 0 && filter.size_bytes() != sparse {
+            BYTES.add(gained());
         }
         return;
     }
@@ -203,7 +215,7 @@ fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64) {
         LAYERS.add(added.layers.into());
         LAYERS_ADDED.add(added.layers.into());
         CAPACITY.add(added.capacity);
-        BYTES.add(added.bytes);
+        BYTES.add(if sparse != 0 { gained() } else { added.bytes });
     }
 }
 

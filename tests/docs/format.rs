@@ -6,7 +6,7 @@ use std::path::Path;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
-use bloomline_core::host::{Filter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 
 use crate::pages;
 
@@ -182,6 +182,21 @@ fn example_in_the_docs_is_the_header_and_the_bits_of_a_filter() {
         bytes[bit as usize / 8] |= 1u8 << (bit % 8);
     }
     assert_eq!(set_bytes(&bytes), bits);
+}
+
+#[test]
+fn sparse_filter_in_the_docs_is_written_and_read() {
+    let growth = Growth::Scaling { expansion: 2 };
+    let spec = Spec { capacity: 100, error_rate: 0.01, growth };
+    let mut filter =
+        AnyFilter::bloomline(spec, 0x0123_4567_89ab_cdef, 1, &mut |_| true).expect("a filter");
+    filter.insert(b"user1", 0, &mut |_| true).expect("an item");
+    let header = filter.encode_header();
+    let (page, shown) = (page(), hex(&header));
+    assert!(page.contains(&shown), "docs/format.md does not show:\n{shown}");
+    let read = AnyFilter::decode_header(&header, &mut |_| true).expect("a header");
+    assert_eq!((read.encode_header(), read.len()), (header, 1));
+    assert!(read.contains(b"user1", 0) && filter.chunk(0).is_none());
 }
 
 #[test]

@@ -93,6 +93,12 @@ struct Case {
     used_bytes: u64,
 }
 
+/// The command that adds so many items.
+fn additions(items: u64) -> String {
+    let items: String = (0..items).map(|item| format!(" {item}")).collect();
+    format!("BF.MADD KEY{items}")
+}
+
 fn cases(rounding: Rounding) -> Vec<Case> {
     let mut cases = Vec::new();
     let scaling = Growth::Scaling { expansion: 2 };
@@ -109,18 +115,33 @@ fn cases(rounding: Rounding) -> Vec<Case> {
     ] {
         let spec = Spec { capacity: items, error_rate: 0.01, growth };
         let plan = Plan::new(spec, items).expect("a plan");
-        let (commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
+        let (mut commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
+        if items <= 100 {
+            // A filter of few items takes less.
+            commands.push(additions(items));
+        }
         cases.push(Case { keys, commands, used_bytes });
         let plan = DeletablePlan::new(items, 0.01, growth == Growth::Fixed).expect("a plan");
         let (commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
         cases.push(Case { keys, commands, used_bytes });
     }
-    // Grown to 5 layers.
     let spec = Spec { capacity: 100, error_rate: 0.01, growth: scaling };
-    let plan = Plan::new(spec, 2_000).expect("a plan");
-    let items: String = (0..2_020).map(|item| format!(" {item}")).collect();
-    let commands = vec![plan.command("KEY"), format!("BF.MADD KEY{items}")];
-    cases.push(Case { keys: 500, commands, used_bytes: plan.used_bytes(rounding) });
+    // Lists of few items, and the first number for which there is none. Grown to 5 layers.
+    for (keys, items, attempted) in [
+        (KEYS, 0, 0),
+        (KEYS, 1, 1),
+        (KEYS, 8, 8),
+        (KEYS, 16, 16),
+        (KEYS, 17, 17),
+        (500, 2_000, 2_020),
+    ] {
+        let plan = Plan::new(spec, items).expect("a plan");
+        let mut commands = vec![plan.command("KEY")];
+        if attempted > 0 {
+            commands.push(additions(attempted));
+        }
+        cases.push(Case { keys, commands, used_bytes: plan.used_bytes(rounding) });
+    }
     // One allocation for all generations; one for each; with overflow layers.
     for (keys, capacity, items) in
         [(KEYS, 100, 100), (1_000, 8_000, 8_000), (100, 8_000, 16_000), (50, 200_000, 200_000)]

@@ -1,7 +1,7 @@
 //! A filter without a window, and the form of its numbers.
 
-use bloomline_core::bloom::bloomline::BlockedPlan;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::{BlockedPlan, SparseFilter};
 use bloomline_core::bloom::scalable::size_bytes;
 use bloomline_core::host::{Growth, Spec};
 
@@ -50,6 +50,9 @@ impl Plan {
 
     /// Bytes: `BF.INFO key SIZE`.
     pub fn size_bytes(&self) -> u64 {
+        if let Some(bytes) = self.sparse_bytes() {
+            return bytes;
+        }
         let bits = self.layers.iter().map(BlockedPlan::bytes).sum();
         let newest = self.layers.last().map(BlockedPlan::shape);
         newest.map_or(0, |newest| size_bytes(bits, self.layers.len() as u32, newest))
@@ -57,7 +60,17 @@ impl Plan {
 
     /// Bytes of `used_memory` for the key with this filter.
     pub fn used_bytes(&self, rounding: Rounding) -> u64 {
-        used::used_bytes(used::of_filter(&self.layers).into_iter(), rounding)
+        let allocations = match self.sparse_bytes() {
+            Some(bytes) => vec![bytes],
+            None => used::of_filter(&self.layers),
+        };
+        used::used_bytes(allocations.into_iter(), rounding)
+    }
+
+    /// Bytes of the only allocation, if the filter is the list of its few items.
+    fn sparse_bytes(&self) -> Option<u64> {
+        let [layer] = self.layers.as_slice() else { return None };
+        SparseFilter::planned_bytes(layer.shape(), self.items)
     }
 
     /// Bytes that `BF.COMPACT key` frees.

@@ -121,6 +121,8 @@ pub struct AddOutcome<T> {
     /// The items that were written.
     pub items: T,
     rotation: RotationOutcome,
+    /// True if the filter was created, and is not replicated yet.
+    is_pending: bool,
 }
 
 impl<T: Outcome> Outcome for AddOutcome<T> {
@@ -135,16 +137,21 @@ impl<T: Outcome> WriteOutcome<AddOutcome<T>> {
     /// may be no additions, if the filter was only created or has rotated.
     #[inline(always)]
     pub fn commit(&self, call: Call, key: Key, replicate: impl FnOnce(&Key)) {
-        let Self { outcome: AddOutcome { items, rotation }, changed, is_created } = self;
+        let Self { outcome, changed, is_created } = self;
+        let AddOutcome { items, rotation, is_pending } = outcome;
         let has_new = items.has_changed();
         let events = [(*is_created, RESERVED), (rotation.is_opened, ROTATED), (has_new, ADDED)];
+        let replicate = |key: &Key| {
+            if *is_pending { create::replicate_items(call, key) } else { replicate(key) }
+        };
         call.commit(key, *changed, replicate, events);
     }
 }
 
 /// Calls `write` with the filter of a key, to which it adds `items` items, and with the time of the
 /// call. A missing filter is created if there are options for it, and a windowed one rotates if
-/// that is due. The creation and the rotation are replicated before the items.
+/// that is due. The creation and the rotation are replicated before the items, or the creation with
+/// them.
 #[inline(always)]
 pub fn write_to<T: Outcome>(
     call: Call,
@@ -154,7 +161,13 @@ pub fn write_to<T: Outcome>(
     write: impl FnOnce(&mut AnyFilter, u64) -> T,
 ) -> Result<WriteOutcome<AddOutcome<T>>, Failure> {
     let AddTarget { mut if_missing, lifetime } = target;
-    let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
+    let mut is_pending = false;
+    let create = |key: &mut Key| {
+        let options = if_missing.take().ok_or(NOT_FOUND)?();
+        let created = create::create(call, key, options, items)?;
+        is_pending = created.is_pending;
+        Ok(created.changed)
+    };
     let prepare = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
         Rotation::begin(call, filter, items)
@@ -162,9 +175,11 @@ pub fn write_to<T: Outcome>(
     let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {
         let rotation = rotation.unwrap_or_else(|| Rotation::of_new(call, filter, items));
         let items = write(filter, rotation.now);
-        AddOutcome { items, rotation: rotation.finish(call, filter) }
+        AddOutcome { items, rotation: rotation.finish(call, filter), is_pending: false }
     };
-    access::write_or_create(key, create, prepare, write)
+    let mut written = access::write_or_create(key, create, prepare, write)?;
+    written.outcome.is_pending = is_pending;
+    Ok(written)
 }
 
 /// Inserts items into the filter of a key.

@@ -5,16 +5,15 @@ use std::ffi::CStr;
 use super::options::{Dialect, FilterOptions};
 use super::{parse, valkey};
 use crate::command::access;
-use crate::command::creation::{expire, refused, seed};
+use crate::command::creation::{expire, refused, replicate_expiry, replicate_header, seed};
 use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
-use crate::policy::replicate;
 use crate::server::clock;
 use crate::server::key::Key;
 use bloomline_core::Layout;
-use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
+use bloomline_core::host::{AnyFilter, WindowedFilter};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
@@ -43,17 +42,31 @@ impl Handler for Reserve {
 pub fn reserve(call: Call, options: FilterOptions) -> Result<(), Failure> {
     let mut key = access::write(call);
     access::missing::<AnyFilter>(call, &key, ITEM_EXISTS)?;
-    let created = create(call, &mut key, options)?;
-    call.commit(key, created, |_| {}, [(true, RESERVED)]);
+    let created = create(call, &mut key, options, 0)?;
+    call.commit(key, created.changed, |_| {}, [(true, RESERVED)]);
     Ok(())
 }
 
-/// Creates a filter in a key, whose value it replaces, and replicates its header.
+/// A filter that a call has created.
+pub struct Created {
+    /// The change of the key.
+    pub changed: Changed,
+    /// True if the filter is not replicated yet: [`replicate_items`] does it.
+    pub is_pending: bool,
+}
+
+/// Creates a filter in a key, whose value it replaces, and replicates its header: at once, or after
+/// the insertion of the `items` items of the call if the header has them.
 ///
 /// # Errors
 ///
 /// The filter cannot be created; the key stays as it was.
-pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Changed, Failure> {
+pub fn create(
+    call: Call,
+    key: &mut Key,
+    options: FilterOptions,
+    items: usize,
+) -> Result<Created, Failure> {
     let limits = Limits::of(call.source);
     let lifetime = options.lifetime;
     let windowed = lifetime.windowed(options.spec);
@@ -62,7 +75,7 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
             let seed = seed(options.seed)?;
             let mut permit = limits.permit();
             match windowed {
-                None => Filter::new(options.spec, seed, &mut permit).map(AnyFilter::from),
+                None => AnyFilter::bloomline(options.spec, seed, items, &mut permit),
                 Some(spec) => {
                     WindowedFilter::new(spec, seed, clock::now(), &mut permit).map(AnyFilter::from)
                 }
@@ -78,16 +91,26 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
         }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
-    let created = store(key, filter)?;
-    if let Some(filter) = access::found::<AnyFilter>(key) {
-        let filter = filter.open();
-        match filter.valkey() {
-            Some(filter) => valkey::replicate(call, filter),
-            None => {
-                replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());
-            }
-        }
+    let is_pending = items != 0 && items as u64 <= filter.listed_room();
+    let has_header = !is_pending && filter.valkey().is_none();
+    let header = has_header.then(|| filter.encode_header());
+    let changed = store(key, filter)?;
+    expire(key, lifetime);
+    if let Some(header) = header {
+        replicate_header::<AnyFilter>(call, key, &header);
+    } else if !is_pending
+        && let Some(filter) = access::found::<AnyFilter>(key)
+        && let Some(filter) = filter.open().valkey()
+    {
+        valkey::replicate(call, filter);
+        replicate_expiry(call, key);
     }
-    expire(call, key, lifetime);
-    Ok(created)
+    Ok(Created { changed, is_pending })
+}
+
+/// Replicates a filter that the call has created, with its items.
+pub fn replicate_items(call: Call, key: &Key) {
+    if let Some(filter) = access::found::<AnyFilter>(key) {
+        replicate_header::<AnyFilter>(call, key, &filter.open().encode_header());
+    }
 }

@@ -4,12 +4,11 @@ use std::ffi::CStr;
 
 use super::options::NewFilter;
 use crate::command::access;
-use crate::command::creation::{expire, refused, seed};
+use crate::command::creation::{expire, refused, replicate_header, seed};
 use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
-use crate::policy::replicate;
 use crate::server::key::Key;
 use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
@@ -61,7 +60,7 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Fai
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     let header = filter.encode_header();
     let created = store(key, filter)?;
-    replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &header);
-    expire(call, key, new.lifetime);
+    expire(key, new.lifetime);
+    replicate_header::<AnyCuckoo>(call, key, &header);
     Ok(created)
 }

@@ -47,6 +47,7 @@ fn the_iterator_is_the_end_of_the_data_plus_one() {
 #[test]
 fn chunks_must_lie_inside_a_layer() {
     Setup::new().on_shared_servers(|mut client, _| {
+        client.ok("BF.RESERVE k 0.01 1000");
         client.call("BF.ADD k a");
         client.call("SET text value");
         let before = client.ask("DUMP k");

@@ -85,7 +85,7 @@ fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
     for chunk in chunks {
         client.ok("MULTI");
         if chunk.0 != 1 && event != "bloom.reserve" {
-            assert_eq!(client.ask("BF.RESERVE k 0.01 100"), "+QUEUED");
+            assert_eq!(client.ask("BF.RESERVE k 0.01 1000"), "+QUEUED");
         }
         let iterator = chunk.0.to_string();
         let queued = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), &chunk.1]);
@@ -100,9 +100,10 @@ fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
     }
 }
 
-/// Header and bits of a small filter.
+/// Header and bits of a filter.
 fn chunks(client: &mut Client) -> Vec<(i64, Vec<u8>)> {
     // A chunk without a set bit would change nothing.
+    client.ok("BF.RESERVE k 0.01 1000");
     assert_eq!(client.ask("BF.ADD k a"), ":1");
     let chunks = [0, 1].map(|iterator| client.scandump("k", iterator));
     client.call("DEL k");

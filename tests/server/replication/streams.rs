@@ -14,19 +14,28 @@ const CUCKOO_HEADER: &str = "CF.LOADCHUNK k 1 <data>";
 /// TTL is replicated as a time, not as the seconds to go.
 const EXPIRES: &str = "PEXPIREAT k NOW";
 
-/// The header has all options. Each of these calls gets an empty server.
+/// More items than a sparse filter has.
+const MANY: &str = "BF.MADD k 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17";
+const MANY_PACKED: &str = "BF.BULKADD k FIXED 1 abcdefghijklmnopq";
+
+/// The header has all options, and that of a sparse filter its items. Each of these calls gets an
+/// empty server.
 const CREATIONS: &[Row] = &[
     ("BF.RESERVE k 0.01 100 EXPANSION 4", &[HEADER]),
     ("BF.RESERVE k 0.01 100 NONSCALING", &[HEADER]),
     ("BF.RESERVE k 0.01 100 WINDOW 60 TTL 10", &[HEADER, EXPIRES]),
     ("BF.RESERVE k 0.01 100 LAYOUT REDISBLOOM TTL 10", &[HEADER, EXPIRES]),
-    ("BF.ADD k a", &[HEADER, "BF.ADD k a"]),
-    ("BF.MADD k a b a", &[HEADER, "BF.MADD k a b"]),
-    ("BF.BULKADD k FIXED 1 ab", &[HEADER, "BF.BULKADD k FIXED 1 ab"]),
+    ("BF.ADD k a", &[HEADER]),
+    ("BF.MADD k a b a", &[HEADER]),
+    ("BF.BULKADD k FIXED 1 ab", &[HEADER]),
+    (MANY, &[HEADER, MANY]),
+    (MANY_PACKED, &[HEADER, MANY_PACKED]),
+    ("BF.INSERT k CAPACITY 1000 ITEMS a", &[HEADER, "BF.ADD k a"]),
     ("BF.INSERT k CAPACITY 10 ERROR 0.1 ITEMS a b", &[HEADER, "BF.MADD k a b"]),
     ("BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c", &[HEADER, "BF.MADD k a b"]),
     ("BF.INSERT k WINDOW 60 TTL 10 ITEMS a b", &[HEADER, EXPIRES, "BF.MADD k a b"]),
-    ("BF.INSERT k TTL 10 ITEMS a", &[HEADER, EXPIRES, "BF.ADD k a"]),
+    ("BF.INSERT k TTL 10 ITEMS a", &[HEADER, EXPIRES]),
+    ("BF.INSERT k TTL 10 CAPACITY 1000 ITEMS a", &[HEADER, EXPIRES, "BF.ADD k a"]),
     ("CF.RESERVE k 100 BUCKETSIZE 4 MAXITERATIONS 7 EXPANSION 0", &[CUCKOO_HEADER]),
     ("CF.RESERVE k 100 LAYOUT REDISBLOOM TTL 10", &[CUCKOO_HEADER, EXPIRES]),
     ("CF.ADD k a", &[CUCKOO_HEADER, "CF.ADD k a"]),
@@ -293,11 +302,9 @@ fn calls_replicate_what_they_changed() {
 #[test]
 fn creation_with_items_is_one_transaction() {
     Link::on_each_server(|mut link| {
-        for (call, header) in [
-            ("BF.MADD k a b", HEADER),
-            ("BF.BULKADD k LINES a", HEADER),
-            ("CF.INSERT k ITEMS a b", CUCKOO_HEADER),
-        ] {
+        for (call, header) in
+            [(MANY, HEADER), (MANY_PACKED, HEADER), ("CF.INSERT k ITEMS a b", CUCKOO_HEADER)]
+        {
             link.client.call(call);
             assert_eq!(link.lines(), ["MULTI", header, call, "EXEC"]);
             link.clear();
@@ -312,10 +319,12 @@ fn creation_with_items_is_one_transaction() {
 #[test]
 fn chunks_are_replicated_verbatim() {
     Link::on_each_server(|mut link| {
+        link.client.call("BF.MADD sparse a b c");
+        link.client.ok("BF.RESERVE bloom 0.01 1000");
         link.client.call("BF.MADD bloom a b c");
         link.client.call("CF.INSERT cuckoo ITEMS a b c");
         link.writes();
-        for (family, key) in [("BF", "bloom"), ("CF", "cuckoo")] {
+        for (family, key) in [("BF", "sparse"), ("BF", "bloom"), ("CF", "cuckoo")] {
             for (next, data) in link.client.chunks(key) {
                 let command = format!("{family}.LOADCHUNK copy:{key} {next}");
                 let call = [arguments(&command), vec![data]].concat();
