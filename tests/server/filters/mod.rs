@@ -109,8 +109,8 @@ fn growing() -> Vec<Filter> {
     use Step::{Add, AddBinary, AddPacked, KeepHeader};
     vec![
         filter("empty", "0.01 100", 0..0, &[]),
-        filter("sparse", "0.01 100", 0..5, &[Add(0..5)]),
-        filter("sparse:full", "0.01 100", 0..16, &[Add(0..16)]),
+        filter("few", "0.01 100", 0..5, &[Add(0..5)]),
+        filter("few:full", "0.01 100", 0..16, &[Add(0..16)]),
         filter("one:layer", "0.01 100", 0..60, &[Add(0..60)]),
         filter("many:layers", "0.01 100", 0..13_000, &[Add(0..13_000)]),
         filter("sixty:layers", "0.01 10 EXPANSION 1", 0..600, &[Add(0..600)]),
