@@ -85,7 +85,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
 }
 
 /// [`loaded`] of the start of median time.
-fn restarted(server: &mut Server) -> Result<(f64, u64)> {
+pub(super) fn restarted(server: &mut Server) -> Result<(f64, u64)> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         server.restart()?;

@@ -1,7 +1,11 @@
 //! The cost of a small filter: one per user, made by its first items.
 
+use std::fs;
+use std::path::Path;
+
 use redis::cmd;
 
+use super::saved::restarted;
 use super::{Cases, Experiment, Plan, Subject};
 use crate::payload::{CHUNK_BYTES, Payload, send};
 use crate::result::Result;
@@ -9,7 +13,12 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "A tiny filter, made by its first item",
-    heads: &[("MEMORY USAGE", 0), ("used_memory per key", 0)],
+    heads: &[
+        ("MEMORY USAGE", 0),
+        ("used_memory per key", 0),
+        ("RDB bytes per key", 0),
+        ("load us per key", 2),
+    ],
     run,
 };
 
@@ -52,5 +61,17 @@ fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Res
     }
     send(&mut server, Traffic::Pipelined, &payload)?;
     let after: u64 = server.info("memory", "used_memory")?;
-    Ok(vec![usage as f64, (after - before) as f64 / (keys - 1) as f64])
+    let used = (after - before) as f64 / (keys - 1) as f64;
+
+    server.run("SAVE")?;
+    let (_, folder): (String, String) =
+        cmd("CONFIG").arg("GET").arg("dir").query(&mut server.connection)?;
+    let file = fs::metadata(Path::new(&folder).join("dump.rdb"))?.len() as f64;
+    let (load, _) = restarted(&mut server)?;
+    let loaded: u64 = cmd("DBSIZE").query(&mut server.connection)?;
+    if loaded != keys {
+        return Err(format!("{loaded} of {keys} keys were loaded").into());
+    }
+    let keys = keys as f64;
+    Ok(vec![usage as f64, used, file / keys, load * 1e6 / keys])
 }
