@@ -70,9 +70,10 @@ impl AnyFilter {
         permit: Permit,
         mut answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        while let Self::Sparse(_) = self {
-            let Some(item) = items.next() else { return };
-            if !goes_on_after(self.insert(item.as_ref(), now, permit), &mut answer) {
+        while let Self::Sparse(filter) = self {
+            let insertion = |result: Result<bool, Error>| answer(result.map(Insertion::from));
+            let Some(item) = filter.insert_batch(&mut items, insertion) else { return };
+            if !goes_on_after(self.insert_dense(item.as_ref(), now, permit), &mut answer) {
                 return;
             }
         }

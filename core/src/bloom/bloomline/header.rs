@@ -212,7 +212,7 @@ impl SparseFilter {
     pub fn check(&self) -> Result<bool, Error> {
         let header = self.encode_header();
         let found = Self::decode_header(&header, &mut |_| true)?;
-        Ok(found.hashes() == self.hashes() && found.size_bytes() == self.size_bytes())
+        Ok(found.encode_header() == header)
     }
 }
 

@@ -18,7 +18,7 @@ use std::fmt;
 use std::iter;
 use std::ptr::NonNull;
 
-use super::geometry::MAX_SECTORS;
+use super::geometry::{Geometry, MAX_SECTORS};
 use super::growth::Common;
 use super::length::MOST_LISTED;
 use super::locate::Spot;
@@ -271,7 +271,7 @@ impl SparseFilter {
             return;
         }
         self.with_layer(|layer| {
-            items.for_each(|item| answer(is_in(&layer, &item_hash(item.as_ref(), seed))));
+            items.for_each(|item| answer(is_in(&layer, item_hash(item.as_ref(), seed))));
         });
     }
 
@@ -304,7 +304,7 @@ impl SparseFilter {
     /// True if the items have set all bits of an item.
     #[cold]
     fn are_bits_set(&self, hash: &ItemHash) -> bool {
-        self.with_layer(|layer| is_in(&layer, hash))
+        self.with_layer(|layer| is_in(&layer, *hash))
     }
 
     /// Calls `see` with the layer of the dense form.
@@ -321,9 +321,7 @@ impl SparseFilter {
         let geometry = self.numbers().shape.geometry;
         for &block_hash in self.hashes() {
             let hash = ItemHash { block_hash, pattern: mix(block_hash, GOLDEN) };
-            let first = scale(block_hash, geometry.sectors().into()) as usize;
-            let spot = Spot { first, hash };
-            sectors::set(bits, &spot, geometry.bits_per_block());
+            sectors::set(bits, &spot(&geometry, hash), geometry.bits_per_block());
         }
     }
 
@@ -348,9 +346,69 @@ impl SparseFilter {
     /// [`Error::OutOfMemory`]. The item is not inserted then.
     pub fn insert(&mut self, item: &[u8]) -> Result<Option<bool>, Error> {
         let hash = item_hash(item, self.seed());
-        if self.contains_hash(&hash) {
-            return Ok(Some(false));
+        if self.contains_hash(&hash) { Ok(Some(false)) } else { self.push(&hash) }
+    }
+
+    /// Inserts items in turn, and answers for each whether it was new, up to the first one for
+    /// which the list has no room: this one is returned.
+    ///
+    /// All bits are set once, which is faster than searching the list for each item.
+    pub fn insert_batch<T: AsRef<[u8]>>(
+        &mut self,
+        items: &mut impl Iterator<Item = T>,
+        mut answer: impl FnMut(Result<bool, Error>),
+    ) -> Option<T> {
+        let (seed, geometry) = (self.seed(), self.numbers().shape.geometry);
+        let mut sectors = [0; MAX_SECTORS as usize];
+        let sectors = sectors.get_mut(..geometry.sectors().into()).unwrap_or_default();
+        self.set_bits(sectors);
+        self.reserve(items.size_hint().0 as u64);
+        for item in items {
+            let spot = spot(&geometry, item_hash(item.as_ref(), seed));
+            let inserted = match sectors::test(sectors, &spot, geometry.bits_per_block()) {
+                true => Ok(Some(false)),
+                false => self.push(&spot.hash),
+            };
+            match inserted {
+                Ok(Some(is_new)) => {
+                    if is_new {
+                        sectors::set(sectors, &spot, geometry.bits_per_block());
+                    }
+                    answer(Ok(is_new));
+                }
+                Ok(None) => return Some(item),
+                Err(error) => answer(Err(error)),
+            }
         }
+        if words_for(self.len()) < self.0.words().len() as u64 {
+            self.resize(self.len());
+        }
+        None
+    }
+
+    /// Makes room for items, as many as the list may have, so that it grows once.
+    fn reserve(&mut self, items: u64) {
+        let items = self.len() + items.min(self.listed_room());
+        if words_for(items) > self.0.words().len() as u64 {
+            self.resize(items);
+        }
+    }
+
+    /// Gives the list the words of `items` items. Without memory it keeps those that it has.
+    fn resize(&mut self, items: u64) {
+        if let Ok(resized) = self.0.resized(words_for(items)) {
+            self.0 = resized;
+        }
+    }
+
+    /// Inserts an item that the filter does not contain, and returns true; none if the list has no
+    /// room for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]. The item is not inserted then.
+    #[inline(always)]
+    fn push(&mut self, hash: &ItemHash) -> Result<Option<bool>, Error> {
         if self.listed_room() == 0 {
             return Ok(None);
         }
@@ -366,11 +424,18 @@ impl SparseFilter {
     }
 }
 
+/// Where an item lies in a small layer.
+#[inline(always)]
+fn spot(geometry: &Geometry, hash: ItemHash) -> Spot {
+    Spot { first: scale(hash.block_hash, geometry.sectors().into()) as usize, hash }
+}
+
 /// True if the bits of an item are set in a small layer.
 #[inline(always)]
-fn is_in(layer: &LayerRef, hash: &ItemHash) -> bool {
-    let bits = layer.geometry().bits_per_block();
-    sectors::test(layer.words().as_slice(), &layer.locate(hash), bits)
+fn is_in(layer: &LayerRef, hash: ItemHash) -> bool {
+    let geometry = layer.geometry();
+    let spot = spot(geometry, hash);
+    sectors::test(layer.words().as_slice(), &spot, geometry.bits_per_block())
 }
 
 /// A sparse filter has no bits: its header has its items.

@@ -121,6 +121,26 @@ fn batches_pass_from_the_list_to_the_bits() {
     }
 }
 
+/// Items that are repeated need no room in the list, though the call has that many.
+#[test]
+fn batches_with_known_items_leave_a_list_of_its_size() {
+    for (present, distinct, repeats) in [(0, 1, 30), (2, 3, 4), (5, 1, 11), (8, 8, 2), (16, 0, 9)] {
+        let (mut filter, mut single) =
+            (sparse(scaling(100, 0.01, 2)), sparse(scaling(100, 0.01, 2)));
+        let present = (0..present).map(item).collect::<Vec<_>>();
+        let distinct = (0..present.len() as u32 + distinct).map(item).collect::<Vec<_>>();
+        let call = distinct.iter().cycle().take(distinct.len() * repeats).collect::<Vec<_>>();
+        for items in [present.iter().collect(), call] {
+            let mut answers = Vec::new();
+            filter.insert_batch(items.iter(), 0, &mut |_| true, |answer| answers.push(answer));
+            let one_by_one = items.iter().map(|item| single.insert_item(*item, 0, &mut |_| true));
+            assert_eq!(answers, one_by_one.collect::<Vec<_>>());
+            assert_equal(&filter, &single);
+        }
+        assert!(filter.is_sparse());
+    }
+}
+
 #[test]
 fn many_items_of_a_creation_are_bits_at_once() {
     let create = |items| AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, items, &mut |_| true);
