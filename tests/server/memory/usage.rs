@@ -14,7 +14,7 @@ fn small_bloom_filters_take_less_than_redisblooms_and_cuckoo_filters_little_more
         let header = if server.kind.is_before_7() { 16 } else { 0 };
         let items = (1..=17).map(|item| item.to_string()).collect::<Vec<_>>();
         for (line, least, most) in [
-            ("BF.ADD k a", 60, 110 + header),
+            ("BF.ADD k a", 48, 110 + header),
             (&format!("BF.MADD k {}", items.join(" ")), 150, 254 + header),
             ("CF.RESERVE k 100", 150, 420),
             ("CF.RESERVE k 100 LAYOUT REDISBLOOM", 150, 300),
