@@ -93,7 +93,7 @@ struct Case {
     used_bytes: u64,
 }
 
-/// The command that adds so many items.
+/// The command that adds this number of items.
 fn additions(items: u64) -> String {
     let items: String = (0..items).map(|item| format!(" {item}")).collect();
     format!("BF.MADD KEY{items}")

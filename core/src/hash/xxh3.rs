@@ -11,6 +11,14 @@ pub struct ItemHash {
     pub pattern: u64,
 }
 
+impl ItemHash {
+    /// The hash with a given block hash, from which the pattern follows.
+    #[inline(always)]
+    pub(crate) fn of_block_hash(block_hash: u64) -> Self {
+        Self { block_hash, pattern: mix(block_hash, GOLDEN) }
+    }
+}
+
 /// An odd number without structure: the first 64 bits of the fraction of the golden ratio.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -25,8 +33,7 @@ pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// this target feature.
 #[inline(always)]
 pub fn item_hash(item: &[u8], seed: u64) -> ItemHash {
-    let block_hash = xxh3_64_with_seed(item, seed);
-    ItemHash { block_hash, pattern: mix(block_hash, GOLDEN) }
+    ItemHash::of_block_hash(xxh3_64_with_seed(item, seed))
 }
 
 /// Folded multiplication: the low half of the 128-bit product XOR its high half.

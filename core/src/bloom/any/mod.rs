@@ -168,7 +168,9 @@ impl AnyFilter {
         let header = self.encode_header();
         let is_described = match self {
             Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
-            Self::Sparse(filter) => filter.check()?,
+            Self::Sparse(_) => {
+                SparseFilter::decode_header(&header, &mut |_| true)?.encode_header() == header
+            }
             Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
             Self::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
             Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),

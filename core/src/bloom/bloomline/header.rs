@@ -203,17 +203,6 @@ impl SparseFilter {
         let (common, plan) = Common::first(spec, seed)?;
         Ok((common, plan, list))
     }
-
-    /// See [`AnyFilter::check`](crate::host::AnyFilter::check).
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SparseFilter::decode_header`].
-    pub fn check(&self) -> Result<bool, Error> {
-        let header = self.encode_header();
-        let found = Self::decode_header(&header, &mut |_| true)?;
-        Ok(found.encode_header() == header)
-    }
 }
 
 /// The fields of fixed length of a header, in their order.

@@ -21,21 +21,21 @@ use std::ptr::NonNull;
 use super::geometry::{Geometry, MAX_SECTORS};
 use super::growth::Common;
 use super::length::MOST_LISTED;
-use super::locate::Spot;
+use super::locate::{Spot, locate};
 use super::packed::{self, Numbers};
 use super::shape::{BlockedPlan, BlockedShape, LayerRef};
 use super::{Filter, sectors};
-use crate::bloom::layer::{Layer, Readable, Rules};
+use crate::bloom::layer::{Layer, Rules};
 use crate::bloom::scalable::{self, Increase, SAMPLE_PAGES};
 use crate::chunk::Bits;
 use crate::error::Error;
-use crate::hash::xxh3::{GOLDEN, ItemHash, item_hash, mix};
+use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::estimate::Estimate;
 use crate::math::scale::scale;
 use crate::memory::allocation::HEADER;
 use crate::memory::words::{Headed, Mover, Words, WordsRef};
 use crate::permit::{self, Permit};
-use crate::simd::INDEX_BITS;
+use crate::simd::{INDEX_BITS, Scalar};
 use crate::spec::Spec;
 
 /// The most items of a sparse filter.
@@ -271,7 +271,9 @@ impl SparseFilter {
             return;
         }
         self.with_layer(|layer| {
-            items.for_each(|item| answer(is_in(&layer, item_hash(item.as_ref(), seed))));
+            items.for_each(|item| {
+                answer(layer.contains_hash(Scalar, &item_hash(item.as_ref(), seed)))
+            });
         });
     }
 
@@ -296,7 +298,8 @@ impl SparseFilter {
             // layer the difference is a large number.
             let bit = first.wrapping_sub(scale(other, sectors));
             let bit = bit.min(bit.wrapping_add(sectors));
-            let others = mix(other, GOLDEN) >> (bit as u32 * INDEX_BITS % u64::BITS);
+            let others =
+                ItemHash::of_block_hash(other).pattern >> (bit as u32 * INDEX_BITS % u64::BITS);
             is_set | ((bit < bits) & (others ^ index).is_multiple_of(64))
         })
     }
@@ -304,7 +307,7 @@ impl SparseFilter {
     /// True if the items have set all bits of an item.
     #[cold]
     fn are_bits_set(&self, hash: &ItemHash) -> bool {
-        self.with_layer(|layer| is_in(&layer, *hash))
+        self.with_layer(|layer| layer.contains_hash(Scalar, hash))
     }
 
     /// Calls `see` with the layer of the dense form.
@@ -320,8 +323,8 @@ impl SparseFilter {
     fn set_bits(&self, bits: &mut [u64]) {
         let geometry = self.numbers().shape.geometry;
         for &block_hash in self.hashes() {
-            let hash = ItemHash { block_hash, pattern: mix(block_hash, GOLDEN) };
-            sectors::set(bits, &spot(&geometry, hash), geometry.bits_per_block());
+            let spot = spot(&ItemHash::of_block_hash(block_hash), &geometry);
+            sectors::set(bits, &spot, geometry.bits_per_block());
         }
     }
 
@@ -364,7 +367,7 @@ impl SparseFilter {
         self.set_bits(sectors);
         self.reserve(items.size_hint().0 as u64);
         for item in items {
-            let spot = spot(&geometry, item_hash(item.as_ref(), seed));
+            let spot = spot(&item_hash(item.as_ref(), seed), &geometry);
             let inserted = match sectors::test(sectors, &spot, geometry.bits_per_block()) {
                 true => Ok(Some(false)),
                 false => self.push(&spot.hash),
@@ -424,18 +427,10 @@ impl SparseFilter {
     }
 }
 
-/// Where an item lies in a small layer.
+/// Where an item lies in a small layer, which has no whole blocks.
 #[inline(always)]
-fn spot(geometry: &Geometry, hash: ItemHash) -> Spot {
-    Spot { first: scale(hash.block_hash, geometry.sectors().into()) as usize, hash }
-}
-
-/// True if the bits of an item are set in a small layer.
-#[inline(always)]
-fn is_in(layer: &LayerRef, hash: ItemHash) -> bool {
-    let geometry = layer.geometry();
-    let spot = spot(geometry, hash);
-    sectors::test(layer.words().as_slice(), &spot, geometry.bits_per_block())
+fn spot(hash: &ItemHash, geometry: &Geometry) -> Spot {
+    locate(hash, geometry, 0)
 }
 
 /// A sparse filter has no bits: its header has its items.
