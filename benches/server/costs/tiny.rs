@@ -22,23 +22,29 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// With a window that the users of a feed need.
-const WINDOW: [&str; 4] = ["WINDOW", "604800", "CAPACITY", "100"];
+/// Items of the filters.
+const ITEMS: [usize; 4] = [1, 8, 30, 100];
 
-/// Items of the filters besides those of one item.
-const ITEMS: [usize; 3] = [8, 30, 100];
+/// Options with a window, of which the second one rotates by hand.
+const WINDOWS: [&[&str]; 2] =
+    [&["WINDOW", "604800", "CAPACITY", "100"], &["GENERATIONS", ROTATIONS, "CAPACITY", "100"]];
+
+/// The rotations until all generations are open.
+const ROTATIONS: &str = "8";
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    let mut cases = vec![(String::new(), figures(subject, plan, &[], 1)?)];
+    let mut cases = Cases::new();
     for items in ITEMS {
-        cases.push((format!("{items} items"), figures(subject, plan, &[], items)?));
+        let name = if items == 1 { String::new() } else { format!("{items} items") };
+        cases.push((name, figures(subject, plan, &[], items)?));
     }
-    if subject.forgets {
-        cases.push((WINDOW.join(" "), figures(subject, plan, &WINDOW, 1)?));
+    for (options, items) in WINDOWS.iter().filter(|_| subject.forgets).zip([1, 12]) {
+        cases.push((options.join(" "), figures(subject, plan, options, items)?));
     }
     Ok(cases)
 }
 
+/// The figures of filters with these options and so many items in each generation.
 fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Result<Vec<f64>> {
     // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = match items {
@@ -47,17 +53,27 @@ fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Res
     };
     let mut server = subject.server(&[])?;
     let texts: Vec<_> = (0..items).map(|item| format!("item:{item:08}")).collect();
-    let create = |key: &str| match options {
+    let rotations = if options.contains(&ROTATIONS) { ROTATIONS.parse()? } else { 0 };
+    let add = |key: &str| match options {
         [] if items == 1 => cmd("BF.ADD").arg(key).arg("a").clone(),
         [] => cmd("BF.MADD").arg(key).arg(&texts).clone(),
-        options => cmd("BF.INSERT").arg(key).arg(options).arg("ITEMS").arg("a").clone(),
+        options => cmd("BF.INSERT").arg(key).arg(options).arg("ITEMS").arg(&texts).clone(),
     };
-    create("k").exec(&mut server.connection)?;
+    let create = |key: &str| {
+        let next = |_| [cmd("BF.ROTATE").arg(key).clone(), add(key)];
+        let all = (0..rotations).flat_map(next);
+        std::iter::once(add(key)).chain(all).collect::<Vec<_>>()
+    };
+    for command in create("k") {
+        command.exec(&mut server.connection)?;
+    }
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("k").query(&mut server.connection)?;
     let before: u64 = server.info("memory", "used_memory")?;
     let mut payload = Payload::new("BF.ADD", CHUNK_BYTES);
     for user in 1..keys {
-        payload.push(&create(&format!("user:{user:08}")), 1);
+        for command in create(&format!("user:{user:08}")) {
+            payload.push(&command, 1);
+        }
     }
     send(&mut server, Traffic::Pipelined, &payload)?;
     let after: u64 = server.info("memory", "used_memory")?;
