@@ -185,7 +185,7 @@ impl Before {
             Self::Windowed { before, newest_len, number, generations } => {
                 let Some(windowed) = filter.windowed() else { return };
                 let present = windowed.generation_count() as u64;
-                let now = (windowed.number(), present, windowed.newest().len());
+                let now = (windowed.number(), present, filter.newest_len());
                 if now != (*number, *generations, *newest_len) {
                     totals(filter).replace(before);
                     count_rotations(filter, *number, *generations);

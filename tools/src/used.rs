@@ -25,10 +25,11 @@ const HEADER_BYTES: u64 = 32;
 const FILTER_BYTES: u64 = 96;
 const LAYER_BYTES: u64 = 32;
 
-/// The most bytes of bits per generation with which all generations are one allocation, and the
-/// bytes of a generation in it besides the bits.
+/// The most bytes of bits per generation with which a windowed filter is one allocation, the bytes
+/// in front of its generations, and those of a generation besides the bits.
 const SMALL_BYTES: u64 = 512;
-const RECORD_BYTES: u64 = 24;
+const PACKED_BYTES: u64 = 64;
+const RECORD_BYTES: u64 = 8;
 
 /// Bytes of the structures of other windowed filters: the ring, and each older generation.
 const RING_BYTES: u64 = 104;
@@ -89,7 +90,7 @@ pub(crate) fn of_windowed(
 ) -> Vec<u64> {
     let (bits, count) = (regular.geometry().bytes(), generations as u64);
     if overflow.is_empty() && bits <= SMALL_BYTES {
-        return vec![FILTER_BYTES, count * (RECORD_BYTES + bits)];
+        return vec![PACKED_BYTES + count * (RECORD_BYTES + bits)];
     }
     let mut generation = vec![of_bits(bits)];
     if !overflow.is_empty() {

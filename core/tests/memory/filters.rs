@@ -62,7 +62,7 @@ fn filter_takes_96_bytes_and_older_layer_32() {
 }
 
 #[test]
-fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
+fn windowed_filter_takes_8_bytes_per_generation_or_64_in_a_large_ring() {
     assert_eq!((size_of::<Generation>(), size_of::<AnyFilter>()), (64, 96));
     assert!(align_of::<WindowedFilter>() <= 16, "as for other filters");
     for (window, growth) in [(Window::Manual, DOUBLING), (Window::Last, Growth::Fixed)] {
@@ -93,8 +93,9 @@ fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
             let overflow = filter.generations().map(|(_, it)| structures(it.layer_count().into()));
             let overflow: u64 = overflow.sum();
             let is_small = overflow == 0;
-            let ring = if is_small { 24 * generations } else { 104 + 64 * (generations - 1) };
-            assert_eq!(filter.size_bytes(), 96 + ring + bits + overflow);
+            let large = 96 + 104 + 64 * (generations - 1);
+            let ring = if is_small { 64 + 8 * generations } else { large };
+            assert_eq!(filter.size_bytes(), ring + bits + overflow);
             drop(filter.take_dropped());
             assert_eq!(filter.allocations().count() == 1, is_small);
             // A demand names the size with the new layers. Without one the filter gets no larger.
@@ -104,6 +105,85 @@ fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
             }
             before = filter.size_bytes();
         }
+    }
+}
+
+/// Only where all of its numbers fit is a filter with a window one allocation.
+#[test]
+fn windowed_filter_is_one_allocation_if_its_numbers_fit() {
+    const MOST_AGE: u64 = (1 << 40) - 1;
+    const MOST_MILLIS: u64 = (1 << 48) - 1;
+    let spec = |window| WindowSpec {
+        capacity: 100,
+        error_rate: 0.01,
+        growth: DOUBLING,
+        window,
+        generations: 2,
+        refreshes: true,
+    };
+    let layers = |filter: &WindowedFilter| {
+        AnyFilter::from(filter.try_clone(&mut |_| true).unwrap()).layer_numbers()
+    };
+    let check = |filter: &WindowedFilter, is_small: bool| {
+        let bits: u64 = filter.layers().map(|layer| layer.bytes()).sum();
+        let generations = filter.generation_count() as u64;
+        let structures =
+            if is_small { 64 + 8 * generations } else { 96 + 104 + 64 * (generations - 1) };
+        assert_eq!(filter.size_bytes(), structures + bits);
+        assert_eq!(filter.allocations().count() == 1, is_small);
+        let decoded = WindowedFilter::decode_header(&filter.encode_header(), &mut |_| true);
+        for copy in [decoded, filter.try_clone(&mut |_| true)] {
+            let copy = copy.unwrap();
+            assert_eq!(copy.encode_header(), filter.encode_header());
+            assert_eq!(copy.size_bytes(), filter.size_bytes());
+            match AnyFilter::from(copy).pack() {
+                Ok(packed) => {
+                    assert!(is_small);
+                    let unpacked = AnyFilter::unpack(packed);
+                    assert_eq!(unpacked.encode_header(), filter.encode_header());
+                    assert_eq!(unpacked.layer_numbers(), layers(filter));
+                }
+                Err(_) => assert!(!is_small),
+            }
+        }
+    };
+    // Layers of sectors and of blocks.
+    for error_rate in [0.25, 0.01, 1e-6, 1e-9, 1e-11] {
+        for capacity in (2..400).step_by(7) {
+            let spec = WindowSpec { capacity, error_rate, ..spec(Window::Last) };
+            let filter = WindowedFilter::new(spec, 7, 3, &mut |_| true).unwrap();
+            check(&filter, filter.layers().all(|layer| layer.bytes() <= 512));
+        }
+    }
+    for (millis, is_small) in [(MOST_MILLIS, true), (MOST_MILLIS + 1, false)] {
+        let filter = WindowedFilter::new(spec(Window::Time { millis }), 7, 0, &mut |_| true);
+        check(&filter.unwrap(), is_small);
+    }
+    for (age, is_small) in [(MOST_AGE, true), (MOST_AGE + 1, false)] {
+        let mut filter = WindowedFilter::new(spec(Window::Manual), 7, 5, &mut |_| true).unwrap();
+        filter.insert(b"item", 0, &mut |_| true).unwrap();
+        filter.rotate(5 + age, &mut |_| true).unwrap();
+        check(&filter, is_small);
+        filter.insert(b"other", 0, &mut |_| true).unwrap();
+        let opened: Vec<_> = filter.generations().map(|(_, one)| one.opened()).collect();
+        assert_eq!(opened, [5, 5 + age]);
+        assert!(filter.contains(b"item", 0) && filter.contains(b"other", 0));
+        filter.rotate(6 + age, &mut |_| true).unwrap();
+        check(&filter, false);
+        filter.rotate(7 + age, &mut |_| true).unwrap();
+        drop(filter.take_dropped());
+        check(&filter, true);
+    }
+    for (number, is_small) in [((1u64 << 40) - 1, true), (1 << 40, false)] {
+        let filter = WindowedFilter::new(spec(Window::Manual), 7, 0, &mut |_| true).unwrap();
+        let mut header = filter.encode_header();
+        header[56..64].copy_from_slice(&number.to_le_bytes());
+        header[64..72].copy_from_slice(&(8 * number).to_le_bytes());
+        let mut filter = WindowedFilter::decode_header(&header, &mut |_| true).unwrap();
+        check(&filter, is_small);
+        filter.rotate(1, &mut |_| true).unwrap();
+        check(&filter, false);
+        assert_eq!(filter.number(), number + 1);
     }
 }
 
@@ -118,14 +198,14 @@ fn default_number_of_generations_follows_from_the_bytes() {
     for capacity in 1..=7 {
         assert!((2..=capacity.max(2)).contains(&u64::from(default(capacity, 0.01))));
     }
-    // Each generation of a few items takes 24 bytes besides its bits.
-    assert_eq!((default(10, 0.01), default(100, 0.01)), (2, 2));
+    // Generations of a few items have sectors that they do not need.
+    assert_eq!((default(10, 0.01), default(100, 0.01)), (2, 4));
     for error_rate in [0.01, 0.001, 1e-6] {
         assert_eq!(default(100_000, error_rate), 8);
         assert_eq!(default(100_000_000, error_rate), 8);
     }
-    // A complete ring of the default for 100 items is one allocation of 312 bytes.
-    assert_eq!(bloomline_core::bloom::window::size_bytes(3 * 80, 3, 0), 96 + 312);
+    // A complete filter of the default for 100 items is one allocation of 344 bytes.
+    assert_eq!(bloomline_core::bloom::window::size_bytes(5 * 48, 5, 0), 64 + 5 * 56);
 }
 
 #[test]

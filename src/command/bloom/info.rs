@@ -196,7 +196,7 @@ pub fn oldest(to: Context, filter: &AnyFilter) {
 
 /// Replies with the time at which the newest generation was opened.
 pub fn newest(to: Context, filter: &AnyFilter) {
-    number(to, filter, |windowed| windowed.newest().opened());
+    number(to, filter, |windowed| windowed.opened());
 }
 
 /// Replies with a number of a windowed filter; null for other filters.

@@ -49,7 +49,7 @@ impl Handler for Rotate {
                 return Err(AT_IN_FUTURE.into());
             }
             // Only the clock itself shows that it was set back.
-            at = at.max(now.min(windowed.newest().opened()));
+            at = at.max(now.min(windowed.opened()));
         }
         let rotate = |filter: &mut AnyFilter| match filter.windowed_mut() {
             None => Ok(false),

@@ -61,7 +61,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
     assert!(filter.fp_rates().iter().all(|rate| (0.0..=largest).contains(rate)));
     let mut allocations = 0;
     filter.each_allocation(|_| allocations += 1);
-    // A small ring of a windowed filter is one allocation.
+    // A filter with a small ring is one allocation.
     assert!(allocations >= layers.max(1) || filter.windowed().is_some() && allocations == 1);
     let _ =
         (filter.capacity(), filter.room(), filter.growth(), filter.error_rate(), filter.layout());

@@ -176,17 +176,16 @@ impl Life<'_> {
     fn repack(&mut self) {
         let Filter::Bloom(filter) = &mut self.filter else { return };
         let (size, is_packed) = (filter.size_bytes(), repack(filter));
-        let is_small = |filter: &AnyFilter| match filter {
+        let mut allocations = 0;
+        filter.each_allocation(|_| allocations += 1);
+        let is_small = match filter {
             AnyFilter::Bloomline(filter) => {
                 filter.layers().all(|layer| layer.geometry().is_small())
             }
-            AnyFilter::Sparse(_) => true,
+            AnyFilter::Sparse(_) | AnyFilter::Windowed(_) => true,
             _ => false,
         };
-        assert_eq!(is_packed, filter.layer_count() == 1 && is_small(filter));
-        let mut allocations = 0;
-        filter.each_allocation(|_| allocations += 1);
-        assert!(!is_packed || allocations == 1);
+        assert_eq!(is_packed, allocations == 1 && is_small);
         assert_eq!(filter.size_bytes(), size);
     }
 

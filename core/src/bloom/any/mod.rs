@@ -33,6 +33,7 @@ pub enum AnyFilter {
     ValkeyBloom(Box<ValkeyFilter>),
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
 /// Evaluates an expression with the filter of any kind, or another one with a sparse filter.
@@ -442,6 +443,7 @@ impl AnyFilter {
         match self {
             Self::Bloomline(filter) => filter.pack().map_err(Self::Bloomline),
             Self::Sparse(filter) => Ok(filter.pack()),
+            Self::Windowed(filter) => filter.pack().map_err(Self::Windowed),
             other => Err(other),
         }
     }
@@ -449,6 +451,9 @@ impl AnyFilter {
     /// See [`Filter::unpack`].
     #[inline(always)]
     pub fn unpack(packed: Headed) -> Self {
+        if WindowedFilter::is_packed(packed.header()) {
+            return Self::Windowed(WindowedFilter::unpack(packed));
+        }
         match SparseFilter::unpack(packed) {
             Ok(filter) => Self::Sparse(filter),
             Err(packed) => Self::Bloomline(Filter::unpack(packed)),

@@ -13,6 +13,7 @@ use crate::bloom::bloomline::BlockedShape;
 use crate::bloom::bloomline::locate::{Spot, locate};
 use crate::bloom::bloomline::shape::set_bits;
 use crate::bloom::layer::Part;
+use crate::bloom::window::record::Record;
 use crate::bloom::window::ring::{Ring, in_ring};
 use crate::bloom::window::{GenerationRef, WindowedFilter};
 use crate::error::Error;
@@ -170,16 +171,9 @@ impl WindowedFilter {
         self.write(backend, spot, permit)?;
         // An item is live in one generation only. If the origin has no live items, it contains this
         // one by mistake, and the item is live in another one, which cannot be found.
-        let live = match origin.and_then(|index| self.live_mut(index)) {
-            Some(live) => {
-                let moved = (*live).min(1);
-                *live -= moved;
-                moved
-            }
-            None => 1,
-        };
-        if let Some(newest) = self.live_mut(self.generation_count() - 1) {
-            *newest += live;
+        let live = origin.and_then(|index| self.update_live(index, |live| live.saturating_sub(1)));
+        if live != Some(0) {
+            self.update_live(self.generation_count() - 1, |live| live + 1);
         }
         Ok(insertion)
     }
@@ -195,11 +189,11 @@ impl WindowedFilter {
                 newest.regular_len += 1;
                 return Ok(());
             }
-        } else if let Some((bits, [_, len, _])) = self.newest_in_words()
-            && *len < capacity
+        } else if let Some((record, bits)) = self.newest_in_words()
+            && Record(*record).len() < capacity
         {
             set_bits(bits, geometry, backend, spot);
-            *len += 1;
+            *record += Record::ITEM;
             return Ok(());
         }
         self.write_overflow(backend, &spot.hash, permit)

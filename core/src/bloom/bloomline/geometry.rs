@@ -67,6 +67,21 @@ impl Geometry {
         Self { form: SMALL | sectors, ..block }
     }
 
+    /// A layer of one page that is not folded, as two bytes; none for another layer.
+    #[inline]
+    pub(crate) fn to_bytes(self) -> Option<[u8; 2]> {
+        let page = if self.is_small() { self.form } else { self.blocks_per_page };
+        (self.pages == 1 && !self.is_folded()).then_some([page, self.item])
+    }
+
+    /// The layer of two bytes from [`Geometry::to_bytes`].
+    #[inline]
+    pub(crate) fn of_bytes([page, item]: [u8; 2]) -> Self {
+        let (blocks, form) = if page < SMALL { (page, WHOLE) } else { (1, page) };
+        let further = item & ((1 << BITS_SHIFT) - 1);
+        Self { form, ..Self::of_pages(1, blocks, further + 1, (item >> BITS_SHIFT) + 1) }
+    }
+
     /// The same shape with pages that are folded, or not. That of a small layer stays.
     pub(crate) fn with_folds(self, folds: u8) -> Self {
         if self.is_small() { self } else { Self { form: folds, ..self } }

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use super::filter::WindowedFilter;
 use super::generation::Generation;
 use super::ring::Ring;
+use super::size::NUMBERS;
 use crate::bloom::bloomline::LayerRef;
 use crate::bloom::scalable::{relocate_layers, sample_of};
 use crate::chunk::Bits;
@@ -29,7 +30,10 @@ impl Bits for WindowedFilter {
             Ring::Small(words) => (Some(words), None),
             Ring::Large(large) => (None, Some(large)),
         };
-        let small = small.into_iter().flat_map(move |words| words.chunks_mut(len).take(count));
+        let small = small.into_iter().flat_map(move |words| {
+            let bits = words.as_mut_slice().get_mut(NUMBERS + count..).unwrap_or_default();
+            bits.chunks_mut(len)
+        });
         let large = large.into_iter().flat_map(|large| large.all_mut());
         let large = large.flat_map(Generation::layers_mut);
         let large = large.map(|layer| layer.words_mut().as_mut_bytes());
@@ -70,7 +74,7 @@ impl WindowedFilter {
     /// the ring.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
         let (small, large) = match &self.ring {
-            Ring::Small(words) => (Some(NonNull::from(&**words).cast()), None),
+            Ring::Small(words) => (Some(words.allocation().start), None),
             Ring::Large(large) => (None, Some(large)),
         };
         let of_large = large.into_iter().flat_map(|large| {
@@ -92,7 +96,7 @@ impl WindowedFilter {
     ) -> Option<usize> {
         match &mut self.ring {
             Ring::Small(words) => {
-                relocate_slice(words, mover);
+                words.relocate(mover);
                 None
             }
             Ring::Large(large) => {

@@ -4,8 +4,9 @@ use std::fmt;
 use std::iter;
 
 use super::generation::{Generation, GenerationRef};
-use super::ring::{Large, Ring, in_ring, is_small};
-use super::size::size_with;
+use super::record::{newest_opened, newest_record};
+use super::ring::{Large, Ring, in_ring};
+use super::size::{is_small, size_with};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common, Filter, LayerRef};
@@ -100,10 +101,12 @@ impl WindowedFilter {
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
         let (_, plan) = Common::first(spec.regular(), seed)?;
-        let size = |bytes| size_with(is_small(&plan), bytes, 1, 0);
+        let millis = spec.times().map_or(0, |(window, _)| window);
+        let is_small = is_small(&plan, millis, 0, 0);
+        let size = |bytes| size_with(is_small, bytes, 1, 0);
         request(permit, Layout::Bloomline, [plan.bytes()], size)?;
         let now = now.min(MAX_TIME);
-        let ring = if is_small(&plan) {
+        let ring = if is_small {
             Self::small_ring(&plan, iter::empty(), Some(now))?
         } else {
             let newest = Generation::new(&plan, now)?;
@@ -228,6 +231,15 @@ impl WindowedFilter {
         }
     }
 
+    /// When the newest generation was opened, in milliseconds of the host's time.
+    #[inline]
+    pub fn opened(&self) -> u64 {
+        match &self.ring {
+            Ring::Small(words) => newest_opened(words),
+            Ring::Large(large) => large.newest.opened,
+        }
+    }
+
     /// The number of the newest generation, counted from 0: rotations since the creation.
     #[inline]
     pub fn number(&self) -> u64 {
@@ -277,10 +289,11 @@ impl WindowedFilter {
     }
 
     /// Items in the newest generation.
-    // Not inlined, so that the callers stay small for filters without a window.
-    #[inline(never)]
     pub(crate) fn newest_len(&self) -> u64 {
-        self.newest().len()
+        match &self.ring {
+            Ring::Small(words) => newest_record(words, self.present).len(),
+            Ring::Large(large) => large.newest.view().len(),
+        }
     }
 
     /// Items that can be written before the newest layer is full.
@@ -316,7 +329,7 @@ impl WindowedFilter {
                 let regular = large.all().map(|one| one.regular.bytes()).sum();
                 let overflow = large.all().map(|one| one.overflow_bytes()).sum();
                 let count = self.present.into();
-                size_with(self.can_be_small(large.all()), regular, count, overflow)
+                size_with(self.can_be_small(), regular, count, overflow)
             }
         }
     }
@@ -340,7 +353,7 @@ impl WindowedFilter {
     pub fn take_dropped(&mut self) -> Vec<Generation> {
         let Ring::Large(large) = &mut self.ring else { return Vec::new() };
         let dropped = std::mem::take(&mut large.dropped);
-        self.pack();
+        self.make_small();
         dropped
     }
 
@@ -368,7 +381,7 @@ impl WindowedFilter {
             }
             Some(_) => None,
         };
-        let newest = &mut self.unpack()?.newest;
+        let newest = &mut self.make_large()?.newest;
         match &mut newest.overflow {
             Some(filter) => filter.grow(&mut permit),
             none => {

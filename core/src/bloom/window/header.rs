@@ -20,7 +20,7 @@ use super::filter::{MAX_OFFSET, WindowedFilter};
 use super::generation::{Generation, GenerationRef};
 use super::layers::{GenerationPlans, GenerationRecord};
 use super::ring::{Large, Ring};
-use super::size::SMALL_BYTES;
+use super::size::{SMALL_BYTES, is_small};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::SECTOR_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
@@ -143,9 +143,12 @@ impl WindowedDescription {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
         let (_, plan) = Common::first(spec.regular(), seed)?;
         let bytes = layers.each().map(BlockedPlan::bytes);
-        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(&plan))?;
-        let ring =
-            if layers.are_small(&plan) { self.small_ring(&plan)? } else { self.large_ring()? };
+        let opened = |record: Option<&GenerationRecord>| record.map_or(0, |it| it.opened);
+        let span = opened(records.last()) - opened(records.first());
+        let millis = spec.times().map_or(0, |(window, _)| window);
+        let is_small = is_small(&plan, millis, number, span) && !layers.have_overflow();
+        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(is_small))?;
+        let ring = if is_small { self.small_ring(&plan)? } else { self.large_ring()? };
         let filter = WindowedFilter::of(&spec, seed, &plan, ring, records.len());
         Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })
     }

@@ -3,7 +3,6 @@
 use arrayvec::ArrayVec;
 
 use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME};
-use super::ring::is_small;
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::irregular::{self, IrregularRecords};
@@ -76,8 +75,8 @@ impl GenerationPlans {
         self.each().map(BlockedPlan::bytes).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of the filter.
-    pub(super) fn size_bytes(&self, regular_plan: &BlockedPlan) -> u64 {
+    /// Bytes of the filter with a small or a large ring.
+    pub(super) fn size_bytes(&self, is_small: bool) -> u64 {
         let (mut regular, mut overflow) = (0u64, 0u64);
         for plans in self.generations() {
             let mut bytes = plans.iter().map(BlockedPlan::bytes);
@@ -88,12 +87,12 @@ impl GenerationPlans {
                 overflow = overflow.saturating_add(size);
             }
         }
-        size_with(self.are_small(regular_plan), regular, self.ends.len(), overflow)
+        size_with(is_small, regular, self.ends.len(), overflow)
     }
 
-    /// True if a ring of these generations can be small, whose regular layers have this shape.
-    pub(super) fn are_small(&self, regular: &BlockedPlan) -> bool {
-        is_small(regular) && self.plans.len() == self.ends.len()
+    /// True if a generation has overflow layers.
+    pub(super) fn have_overflow(&self) -> bool {
+        self.plans.len() > self.ends.len()
     }
 
     /// Checks that the numbers of each generation can be those of one filter.

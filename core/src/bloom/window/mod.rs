@@ -61,6 +61,8 @@ mod filter;
 mod generation;
 pub mod header;
 mod layers;
+mod packed;
+pub(crate) mod record;
 pub(crate) mod ring;
 mod rotation;
 mod size;

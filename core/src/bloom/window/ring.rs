@@ -3,14 +3,14 @@
 use std::iter;
 
 use super::generation::{Generation, GenerationRef};
-use super::size::{RING_BYTES, SMALL_BYTES};
-use crate::bloom::bloomline::BlockedPlan;
+use super::size::RING_BYTES;
 use crate::error::Error;
+use crate::memory::words::Words;
 
 /// The generations of a filter.
 #[derive(Debug)]
 pub(crate) enum Ring {
-    Small(Box<[u64]>),
+    Small(Words),
     Large(Box<Large>),
 }
 
@@ -57,11 +57,6 @@ macro_rules! in_ring {
     };
 }
 pub(crate) use in_ring;
-
-/// True if a ring of generations with such regular layers can be small.
-pub(super) fn is_small(plan: &BlockedPlan) -> bool {
-    plan.bytes() <= SMALL_BYTES
-}
 
 /// No memory for this many bytes.
 pub(super) fn no_memory<E>(bytes: usize) -> impl FnOnce(E) -> Error {

@@ -30,7 +30,7 @@
 use super::filter::{MAX_TIME, WindowKind, WindowedFilter, beside};
 use super::generation::Generation;
 use super::ring::{Large, Ring, in_ring, no_memory};
-use super::size::size_with;
+use super::size::{is_small, size_with};
 use crate::error::Error;
 use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
@@ -177,7 +177,7 @@ impl WindowedFilter {
     /// never goes back beyond the opening of the newest generation.
     #[inline(always)]
     pub fn time_at(&self, now: u64) -> u64 {
-        let (now, newest) = (now.min(MAX_TIME), self.newest().opened);
+        let (now, newest) = (now.min(MAX_TIME), self.opened());
         if now >= newest { now } else { now.saturating_add(self.clock).min(MAX_TIME).max(newest) }
     }
 
@@ -187,12 +187,12 @@ impl WindowedFilter {
     }
 
     fn not_before_newest(&self, now: u64) -> u64 {
-        now.min(MAX_TIME).max(self.newest().opened)
+        now.min(MAX_TIME).max(self.opened())
     }
 
     /// True if the newest generation has been open for a slot.
     fn slot_has_passed(&self, now: u64) -> bool {
-        self.times().is_some_and(|(_, slot)| now - self.newest().opened >= slot)
+        self.times().is_some_and(|(_, slot)| now - self.opened() >= slot)
     }
 
     /// The number of generations whose window has passed. They are the oldest ones.
@@ -206,7 +206,9 @@ impl WindowedFilter {
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
         let plan = self.plan();
         let kept = || self.all().skip(dropped);
-        let is_small = self.can_be_small(kept());
+        let span = now - kept().next().map_or(now, |oldest| oldest.opened);
+        let is_small = is_small(&plan, self.millis, self.number + 1, span)
+            && kept().all(|one| one.overflow.is_none());
         let regular = kept().map(|one| one.regular.bytes()).fold(plan.bytes(), u64::saturating_add);
         let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);
         let filter_bytes = size_with(is_small, regular, kept().count() + 1, overflow);
@@ -215,6 +217,9 @@ impl WindowedFilter {
         let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
         request(&mut permit, Layout::Bloomline, [plan.bytes()], |_| filter_bytes)?;
+        if !is_small {
+            self.make_large()?;
+        }
         self.shift(dropped, Some(now))
     }
 

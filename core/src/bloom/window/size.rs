@@ -1,14 +1,30 @@
-//! How many bytes a filter takes. They follow from its layers alone, so they are equal on every
-//! server.
+//! How many bytes a filter takes. They follow from its layers and its times alone, so they are
+//! equal on every server.
+
+use crate::bloom::bloomline::BlockedPlan;
+use crate::memory::allocation::HEADER;
 
 /// The most bytes of bits of a generation in a small ring. A rotation copies a small ring.
 pub(super) const SMALL_BYTES: u64 = 512;
 
-/// Bytes that a small ring has for a generation besides its bits.
-pub(super) const RECORD_BYTES: u64 = 24;
+/// Words of a small ring before its records.
+pub(super) const NUMBERS: usize = 4;
 
-/// Bytes of a filter besides its generations: the size of [`AnyFilter`](crate::host::AnyFilter) on
-/// a 64-bit machine.
+/// Bits that a small ring has for a window of time, in milliseconds: 8,900 years.
+pub(super) const MILLIS_BITS: u32 = 48;
+/// Bits that it has for the number of its newest generation.
+pub(super) const NUMBER_BITS: u32 = 40;
+/// Bits that it has for the age of a generation, in milliseconds: 34 years.
+pub(super) const AGE_BITS: u32 = 40;
+
+/// Bytes of a filter with a small ring besides its generations.
+const PACKED_BYTES: u64 = HEADER as u64 + size_of::<[u64; NUMBERS]>() as u64;
+
+/// Bytes that a small ring has for a generation besides its bits.
+const RECORD_BYTES: u64 = size_of::<u64>() as u64;
+
+/// Bytes of a filter with a large ring besides the ring: the size of
+/// [`AnyFilter`](crate::host::AnyFilter) on a 64-bit machine.
 const FILTER_BYTES: u64 = 96;
 
 /// Bytes of a large ring besides the bits of its layers, its older generations and their overflow
@@ -31,9 +47,19 @@ pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
 pub(super) fn size_with(is_small: bool, regular: u64, generations: usize, overflow: u64) -> u64 {
     let generations = generations as u64;
     let structures = if is_small {
-        RECORD_BYTES * generations
+        PACKED_BYTES + RECORD_BYTES * generations
     } else {
-        RING_BYTES + GENERATION_BYTES * generations.saturating_sub(1)
+        FILTER_BYTES + RING_BYTES + GENERATION_BYTES * generations.saturating_sub(1)
     };
-    regular.saturating_add(overflow).saturating_add(FILTER_BYTES + structures)
+    regular.saturating_add(overflow).saturating_add(structures)
+}
+
+/// True if a ring without overflow layers can be small.
+///
+/// The newest generation has this number. It was opened `span` milliseconds after the oldest.
+pub(super) fn is_small(regular: &BlockedPlan, millis: u64, number: u64, span: u64) -> bool {
+    regular.bytes() <= SMALL_BYTES
+        && millis >> MILLIS_BITS == 0
+        && number >> NUMBER_BITS == 0
+        && span >> AGE_BITS == 0
 }
