@@ -48,12 +48,12 @@ pub const DIFFERENCES: [Difference; 22] = [
         },
     },
     Difference {
-        what: "Valkey 9.1: RedisBloom reads rates by the server, which knows no hexadecimal ones",
+        what: "hexadecimal rates, which RedisBloom reads where its server does",
         explains: |call| {
             let is_hexadecimal = |word: &Vec<u8>| word.to_ascii_lowercase().starts_with(b"0x");
             call.is(CREATING)
                 && call.words.iter().any(is_hexadecimal)
-                && (call.theirs("-ERR bad error rate\r\n") || call.theirs("-Bad error rate\r\n"))
+                && (call.ours("-ERR bad error rate\r\n") || call.ours("-Bad error rate\r\n"))
         },
     },
     Difference {

@@ -84,9 +84,9 @@ fn settings_take_the_same_numbers() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         for name in ["bf-error-rate", "cf-error-rate"] {
-            assert_eq!(set(&mut client, name, "0x1p-7"), "+OK");
-            assert_eq!(get(&mut client, name).1, "0x1p-7");
-            let refused = set(&mut client, name, "0x1p");
+            assert_eq!(set(&mut client, name, "+78125e-7"), "+OK");
+            assert_eq!(get(&mut client, name).1, "+78125e-7");
+            let refused = set(&mut client, name, "0x1p-7");
             assert!(refused.contains("Invalid value for"), "{refused}");
         }
         for (filter, add) in [("BF", "BF.ADD k a"), ("CF", "CF.ADD k a")] {

@@ -21,7 +21,6 @@ fn a_program_sees_what_the_page_says() {
             ("BF.INFO small ERROR", "*[$4 1e-5]"),
             ("BF.RESERVE decimal 5.24e-4 100 LAYOUT valkey-bloom", "+OK"),
             ("BF.INFO decimal ERROR", "*[$8 0.000524]"),
-            ("BF.RESERVE hexadecimal 0x1p-3 100 LAYOUT valkey-bloom", "+OK"),
             ("BF.RESERVE other 0.5 100", "+OK"),
             ("BF.INFO other ERROR", "*[$4 0.25]"),
             ("BF.EXISTS string item", ":0"),
