@@ -91,11 +91,18 @@ pub static DEFRAG_HITS: Counter = Counter::new();
 pub static DEFRAG_MISSES: Counter = Counter::new();
 
 /// This module's own version. MODULE LIST shows another one: see `module.rs`.
-const VERSION: &CStr =
-    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(version) => version,
+const VERSION: &CStr = terminated(concat!(env!("CARGO_PKG_VERSION"), "\0"));
+
+/// A hash of the sources, which `build.rs` computes.
+const SOURCES: &CStr = terminated(concat!(env!("BLOOMLINE_SOURCES"), "\0"));
+
+/// A text that ends with a zero byte.
+const fn terminated(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
         Err(_) => c"",
-    };
+    }
+}
 
 /// The fields of the section, in order.
 static FIELDS: [(&CStr, &Counter); 19] = [
@@ -149,6 +156,7 @@ impl Report for Counters {
     fn write(sections: &Sections) {
         if let Some(fields) = sections.begin(c"bloom") {
             fields.text(c"version", VERSION);
+            fields.text(c"sources", SOURCES);
             for (name, counter) in FIELDS.iter().chain(&KNOWN_FIELDS) {
                 fields.number(name, counter.get());
             }

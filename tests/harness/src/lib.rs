@@ -18,6 +18,10 @@
 //! | `cores` | the cores on which the client and the servers of a bench run |
 
 mod arguments;
+// For the hash of the sources.
+#[allow(dead_code, reason = "a build script has a main function")]
+#[path = "../../../build.rs"]
+mod build;
 mod c_module;
 mod client;
 mod clock;

@@ -4,11 +4,14 @@ use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
+use memchr::memmem;
 use tempfile::TempDir;
 
+use super::build::hash_of_sources;
 use super::client::Client;
 use super::clock::{Clock, set_variables};
 use super::cores::CoreSet;
@@ -380,12 +383,28 @@ impl Drop for Server {
     }
 }
 
-/// The module under test: `BLOOMLINE_SO`, otherwise `bloomline.so` of the repository.
+/// The module under test: `BLOOMLINE_SO`, otherwise `bloomline.so` of the repository. It is built
+/// from the sources of the repository.
 pub fn module() -> PathBuf {
     let path = env::var_os("BLOOMLINE_SO")
         .map_or_else(|| crate::repository().join("bloomline.so"), PathBuf::from);
-    assert!(path.is_file(), "no module at {}; run `make build`", path.display());
-    fs::canonicalize(path).expect("the module's whole path")
+    checked(&path, "make build")
+}
+
+/// The whole path of a module that `command` builds: it must have the hash of the present sources.
+fn checked(path: &Path, command: &str) -> PathBuf {
+    static CHECKED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+    let whole = fs::canonicalize(path)
+        .unwrap_or_else(|why| panic!("no module at {}: {why}; run `{command}`", path.display()));
+    let mut checked = CHECKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !checked.contains(&whole) {
+        let content = fs::read(&whole).expect("the module");
+        let hash = hash_of_sources(&crate::repository()).expect("the sources of the module");
+        let has_hash = memmem::find(&content, hash.as_bytes()).is_some();
+        assert!(has_hash, "{} is not built from these sources: run `{command}`", path.display());
+        checked.push(whole.clone());
+    }
+    whole
 }
 
 /// The module under test on a server: the one with the debug allocator, `BLOOMLINE_AUDIT_SO`, on
@@ -393,7 +412,7 @@ pub fn module() -> PathBuf {
 pub fn module_for(kind: &Kind) -> PathBuf {
     let is_audited = env::var("BLOOMLINE_AUDITED").is_ok_and(|name| name == kind.name);
     match env::var_os("BLOOMLINE_AUDIT_SO") {
-        Some(path) if is_audited => fs::canonicalize(path).expect("the audited module"),
+        Some(path) if is_audited => checked(Path::new(&path), "make test"),
         _ => module(),
     }
 }

@@ -182,6 +182,10 @@ fn module_list_has_redisblooms_version_and_info_ours() {
             section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")),
             "{section}"
         );
+        // What the harness searches for in the file of the module.
+        let sources = section.split_once("bf_sources:").expect("the field").1;
+        assert!(sources.starts_with(|first: char| first.is_ascii_hexdigit()), "{section}");
+        assert_eq!(sources.find("\r\n"), Some(16), "{section}");
         // Client libraries check it: Predis, for example, needs at least 20600 to send BF commands.
         let modules = client.ask("MODULE LIST");
         assert!(modules.contains("$4 name $2 bf $3 ver :80001"), "{modules}");
