@@ -22,7 +22,6 @@
 //! baseline`.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
-#![allow(missing_docs)]
 
 use std::alloc::System;
 use std::ffi::{CStr, c_int, c_void};

@@ -6,7 +6,6 @@
 //! it. `PANICKING.NOW` ends the server.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
-#![allow(missing_docs)]
 
 use std::alloc::System;
 

@@ -92,23 +92,20 @@ impl Text for LoadedString {
 }
 
 /// Why a filter is not loaded.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// There is no memory for this number of bytes.
+    #[error("there is no memory for {0} bytes")]
     OutOfMemory(u64),
-    /// A limit forbids it.
+    #[error(transparent)]
     Refused(Refusal),
     /// The numbers and strings are not a filter.
-    Core(Error),
-    /// The stream ends too early, or there is no memory for a string of it.
-    Stream(ReadError),
+    #[error(transparent)]
+    Core(#[from] Error),
+    #[error(transparent)]
+    Stream(#[from] ReadError),
     /// A later release has written it.
-    Version {
-        /// The version of its encoding.
-        found: c_int,
-        /// The newest that this release reads.
-        newest: c_int,
-    },
+    #[error("its encoding version is {found}, and the newest that this release reads is {newest}")]
+    Version { found: c_int, newest: c_int },
 }
 
 impl LoadError {
@@ -118,34 +115,6 @@ impl LoadError {
             (Self::Core(Error::OutOfMemory(bytes)), _) => Self::OutOfMemory(bytes),
             (Self::Core(Error::Refused(_)), Some(refusal)) => Self::Refused(refusal),
             (error, _) => error,
-        }
-    }
-}
-
-impl From<Error> for LoadError {
-    fn from(error: Error) -> Self {
-        Self::Core(error)
-    }
-}
-
-impl From<ReadError> for LoadError {
-    fn from(error: ReadError) -> Self {
-        Self::Stream(error)
-    }
-}
-
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OutOfMemory(bytes) => write!(f, "there is no memory for {bytes} bytes"),
-            Self::Refused(refusal) => refusal.fmt(f),
-            Self::Core(error) => error.fmt(f),
-            Self::Stream(error) => error.fmt(f),
-            Self::Version { found, newest } => write!(
-                f,
-                "its encoding version is {found}, and the newest that this release reads is \
-                 {newest}"
-            ),
         }
     }
 }

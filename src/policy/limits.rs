@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
-use std::fmt;
 
 use super::counters::{
     COMPACTIONS_REFUSED, CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED,
@@ -42,46 +41,32 @@ pub struct Limits<'a> {
     refusal: Cell<Option<Refusal>>,
 }
 
-/// The limit that was exceeded, with its numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The limit that was exceeded, with its numbers of bytes: a clause about the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// `bf-max-filter-bytes` allows fewer bytes; if the setting is 0, the machine's memory does.
-    FilterBytes {
-        /// Bytes of the filter.
-        filter: u64,
-        /// Bytes allowed.
-        allowed: u64,
-    },
-    /// `maxmemory` leaves fewer bytes than the new layers need.
-    Maxmemory {
-        /// Bytes of the new layers.
-        new: u64,
-        /// Bytes left for them.
-        left: u64,
-        /// `maxmemory`.
-        max: u64,
-    },
-    /// There is no `maxmemory`, and the machine's memory leaves fewer bytes.
-    Machine {
-        /// Bytes of the new layers.
-        new: u64,
-        /// Bytes left for them.
-        left: u64,
-        /// Bytes of the machine, or of the control group.
-        machine: u64,
-    },
-    /// With a layer of this size, the RDB file of this server would be unreadable.
-    Unsavable {
-        /// Bytes of the layer.
-        layer: u64,
-    },
-    /// `cf-max-expansions` allows no further table of a cuckoo filter.
-    Expansions {
-        /// Tables of the filter.
-        tables: u32,
-        /// `cf-max-expansions`, or the most that one call makes.
-        allowed: u64,
-    },
+    #[error("it needs {filter} bytes, {}", allowance(*allowed))]
+    FilterBytes { filter: u64, allowed: u64 },
+    #[error("its new layers need {new} bytes, maxmemory {max} leaves {left}")]
+    Maxmemory { new: u64, left: u64, max: u64 },
+    /// There is no `maxmemory`. The machine may be a control group.
+    #[error("its new layers need {new} bytes, the machine's {machine} bytes leave {left}")]
+    Machine { new: u64, left: u64, machine: u64 },
+    #[error(
+        "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 writes an \
+         unreadable RDB file of a layer of 4 GiB or more"
+    )]
+    Unsavable { layer: u64 },
+    /// Of a cuckoo filter; or the most that one call makes.
+    #[error("it has {tables} tables, cf-max-expansions allows {allowed}")]
+    Expansions { tables: u32, allowed: u64 },
+}
+
+/// What allows one filter so many bytes.
+fn allowance(bytes: u64) -> String {
+    match setting::MAX_FILTER_BYTES.integer() {
+        0 => format!("the machine has {bytes}, and bf-max-filter-bytes is not set"),
+        _ => format!("bf-max-filter-bytes allows {bytes}"),
+    }
 }
 
 impl Refusal {
@@ -310,55 +295,12 @@ fn count_of(numbers: &str, name: &str) -> u64 {
 }
 
 /// Why there is no memory for a filter, as text for a reply or a log line.
+#[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// A limit was exceeded.
+    #[error(transparent)]
     Refusal(Refusal),
-    /// The core failed for another reason.
+    #[error(transparent)]
     Error(Error),
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refusal(refusal) => refusal.fmt(f),
-            Self::Error(error) => error.fmt(f),
-        }
-    }
-}
-
-/// A clause about the filter, such as "it needs … bytes, bf-max-filter-bytes allows …".
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::FilterBytes { filter, allowed } if setting::MAX_FILTER_BYTES.integer() == 0 => {
-                write!(
-                    f,
-                    "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes \
-                     is not set"
-                )
-            }
-            Self::FilterBytes { filter, allowed } => {
-                write!(f, "it needs {filter} bytes, bf-max-filter-bytes allows {allowed}")
-            }
-            Self::Maxmemory { new, left, max } => {
-                write!(f, "its new layers need {new} bytes, maxmemory {max} leaves {left}")
-            }
-            Self::Machine { new, left, machine } => {
-                write!(
-                    f,
-                    "its new layers need {new} bytes, the machine's {machine} bytes leave {left}"
-                )
-            }
-            Self::Unsavable { layer } => write!(
-                f,
-                "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 \
-                 writes an unreadable RDB file of a layer of 4 GiB or more"
-            ),
-            Self::Expansions { tables, allowed } => {
-                write!(f, "it has {tables} tables, cf-max-expansions allows {allowed}")
-            }
-        }
-    }
 }
 
 /// The most bytes of one filter: `bf-max-filter-bytes`, or the machine's memory if that is 0.

@@ -1,6 +1,5 @@
 //! The stream of one value in an RDB file, a DUMP payload or a full synchronization.
 
-use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
 use std::slice;
@@ -62,21 +61,12 @@ pub struct Reader {
 }
 
 /// Why a read failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The stream ends before the value does.
+    #[error("the data ends too early")]
     Truncated,
-    /// The server could not allocate a string.
+    #[error("no memory for a string")]
     OutOfMemory,
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Truncated => "the data ends too early",
-            Self::OutOfMemory => "no memory for a string",
-        })
-    }
 }
 
 /// A string of the stream, in memory of the server's allocator; freed when dropped.
