@@ -70,7 +70,6 @@ pub trait Bits {
     /// The bits of each layer, oldest first, to be written.
     fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]>;
 
-    /// Bytes of the bits of all layers.
     fn bits_bytes(&self) -> u64 {
         self.each_bits().map(|bits| bits.bytes()).sum()
     }

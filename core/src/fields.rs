@@ -28,7 +28,6 @@ impl<const N: usize> FieldWriter<N> {
     }
 }
 
-/// Reads consecutive fields.
 pub(crate) struct FieldReader<'a> {
     bytes: &'a [u8],
 }

@@ -13,7 +13,6 @@ pub enum Insertion {
 }
 
 impl Insertion {
-    /// True if the item was new.
     #[inline(always)]
     pub fn is_new(self) -> bool {
         self == Self::New

@@ -8,7 +8,6 @@ impl Mask {
     /// The most items of a group: a bit for each, and as many as a processor can fetch blocks for
     /// at once.
     pub(crate) const ITEMS: usize = u64::BITS as usize;
-    /// No items.
     pub(crate) const EMPTY: Self = Self(0);
 
     /// The items from 0 on, below `len`, which is at most [`Mask::ITEMS`].
@@ -29,13 +28,11 @@ impl Mask {
         self.0 |= u64::from(is_in) << index;
     }
 
-    /// True if the item is in it.
     #[inline(always)]
     pub(crate) fn contains(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
     }
 
-    /// True if no item is in it.
     #[inline(always)]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0

@@ -41,7 +41,6 @@ impl Text for Vec<u8> {
     }
 }
 
-/// A stream that is read.
 pub trait ReadFields {
     /// A string of the stream.
     type Text: Text;
@@ -94,7 +93,6 @@ pub trait WriteFields {
     /// Writes a floating-point number.
     fn number(&mut self, value: f64);
 
-    /// Writes a string.
     fn string(&mut self, bytes: &[u8]);
 }
 

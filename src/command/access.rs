@@ -114,7 +114,6 @@ pub fn missing<F: DataType>(call: Call, key: &Key, exists: &'static CStr) -> Res
 pub struct WriteOutcome<T> {
     /// The result of the writing.
     pub outcome: T,
-    /// Whether the key has changed.
     pub changed: Changed,
     /// True if the key was missing, and a filter was created in it.
     pub is_created: bool,

@@ -17,7 +17,6 @@ use bloomline_core::host::valkey::{MAX_LAYER_BYTES, ValkeyError};
 pub enum Failure {
     /// Wrong number of arguments; the server has a text for it.
     Arity,
-    /// A fixed text.
     Fixed(&'static CStr),
     /// A text with numbers or arguments in it.
     Formatted(String),
@@ -45,13 +44,11 @@ impl From<NotStored> for Failure {
     }
 }
 
-/// The key holds another type.
 pub const WRONG_TYPE: &CStr = c"WRONGTYPE Operation against a key holding the wrong kind of value";
 /// The key does not exist.
 pub const NOT_FOUND: &CStr = c"ERR not found";
 /// The key already exists.
 pub const ITEM_EXISTS: &CStr = c"ERR item exists";
-/// A non-scaling filter is full.
 pub const FULL: &CStr = c"ERR non scaling filter is full";
 /// The next layer cannot be added.
 pub const PROBLEM_INSERTING: &CStr = c"ERR problem inserting into filter";

@@ -18,7 +18,6 @@ use crate::server::log;
 /// Numbers of arguments, both ends included.
 pub type ArgCount = RangeInclusive<usize>;
 
-/// A command.
 pub trait Handler {
     /// How many arguments a call has, with the command's name and the key.
     const ARGS: ArgCount;
@@ -37,14 +36,12 @@ pub trait Keyless {
     fn run(context: Context);
 }
 
-/// A call of a command.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     /// The context, through which the command replies.
     pub context: Context,
     /// Who sends the call.
     pub source: &'a Source,
-    /// The name of the key.
     pub key: Arg<'a>,
     /// The arguments behind the key.
     pub rest: Args<'a>,

@@ -39,10 +39,6 @@ pub struct Room<L> {
 
 impl<'a> Room<ArgList<'a>> {
     /// The room for items that are arguments.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`no_memory`].
     #[inline]
     pub fn to(call: Call, items: Args<'a>) -> Result<Self, Failure> {
         // One item is all, or none.
@@ -52,11 +48,6 @@ impl<'a> Room<ArgList<'a>> {
 }
 
 impl Room<Vec<u8>> {
-    /// The room for packed items.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`no_memory`].
     pub fn to_packed(call: Call, items: Packed) -> Result<Self, Failure> {
         let mut list = Vec::new();
         let has_room = list.try_reserve_exact(items.most_bytes()).is_ok();

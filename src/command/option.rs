@@ -47,7 +47,6 @@ impl<P> CreateOption<P> {
         Self { is_own: true, ..Self::known(docs, set) }
     }
 
-    /// The option of one command only.
     pub const fn only_of(self, command: CreateCommand) -> Self {
         Self { only: Some(command), ..self }
     }
@@ -65,7 +64,6 @@ impl<P> CreateOption<P> {
         }
     }
 
-    /// True if the option has this name.
     pub fn is_named(&self, name: &CStr) -> bool {
         self.docs.token == Some(name)
     }

@@ -162,7 +162,6 @@ impl<'a> Packed<'a> {
 }
 
 impl Form {
-    /// The name of the form.
     pub fn name(self) -> &'static CStr {
         match self {
             Self::Fixed(_) => c"FIXED",

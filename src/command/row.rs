@@ -30,7 +30,6 @@ pub const fn command<H: Handler>(access: &'static Access) -> Command {
     of(access, arity, run)
 }
 
-/// A command without a key.
 pub const fn command_without_key<H: Keyless>(access: &'static Access) -> Command {
     of(access, 1, entry_without_key::<H>)
 }

@@ -2,7 +2,6 @@
 
 use crate::server::command_docs::{ArgKind, ArgSpec};
 
-/// Only a key.
 pub const KEY_ONLY: &[ArgSpec] = &[KEY];
 /// BF.ADD and BF.EXISTS; those of cuckoo filters.
 pub const ADD: &[ArgSpec] = &[KEY, ITEM];
@@ -31,7 +30,6 @@ pub const LOADCHUNK: &[ArgSpec] = &[
     ArgSpec::required(c"data", ArgKind::Text),
 ];
 
-/// The key.
 pub const KEY: ArgSpec = ArgSpec::required(c"key", ArgKind::Key);
 const ITEM: ArgSpec = ArgSpec::required(c"item", ArgKind::Text);
 /// One or more items.

@@ -17,11 +17,9 @@ use bloomline_core::host::cuckoo::Compaction;
 
 /// What a key holds.
 pub enum Lookup<T> {
-    /// Nothing.
     Missing,
     /// A value of another type.
     WrongType,
-    /// A filter.
     Found(T),
 }
 
@@ -194,7 +192,6 @@ impl<'a, F: DataType> FilterRef<'a, F> {
         Self { value: Value::stored(word), family: PhantomData }
     }
 
-    /// The filter.
     #[inline(always)]
     pub fn open(&self) -> Opened<'a, F> {
         // SAFETY: promised to `new`.
@@ -232,7 +229,6 @@ impl<'a, F: DataType> FilterMut<'a, F> {
         Self { key, value: Value::stored(word), is_changed: false, family: PhantomData }
     }
 
-    /// The filter.
     #[inline(always)]
     pub fn open(&self) -> Opened<'_, F> {
         // SAFETY: promised to `new`, and the filter is borrowed.

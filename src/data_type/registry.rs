@@ -15,14 +15,11 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// RedisBloom's type of Bloom filters, which Bloomline's layout shares.
 static BLOOM: ServerType = row::<Bloom>();
-/// valkey-bloom's type.
 static VALKEY_BLOOM: ServerType = row::<ValkeyBloom>();
 /// RedisBloom's type of cuckoo filters, which Bloomline's layout shares.
 static CUCKOO: ServerType = row::<Cuckoo>();
 
-/// The types of Bloom filters.
 static BLOOM_TYPES: [&ServerType; 2] = [&BLOOM, &VALKEY_BLOOM];
-/// The types of cuckoo filters.
 static CUCKOO_TYPES: [&ServerType; 1] = [&CUCKOO];
 
 const fn row<E: Encoding>() -> ServerType {

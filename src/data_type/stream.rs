@@ -32,7 +32,6 @@ impl WriteFields for Saver {
 
 /// The stream that a filter is loaded from.
 pub struct Loader {
-    /// The stream.
     pub reader: Reader,
     /// The names of the filter's family.
     pub names: Names,

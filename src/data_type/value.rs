@@ -33,7 +33,6 @@ impl Value {
         }
     }
 
-    /// The word that the server has stored.
     #[inline]
     pub fn stored(word: NonNull<c_void>) -> Self {
         Self(word)
@@ -154,7 +153,6 @@ impl<F: DataType, M: FnMut(Value)> Drop for Unpacked<F, M> {
 
 /// A filter that a value holds, to be read.
 pub enum Opened<'a, F> {
-    /// The filter in the box.
     Boxed(&'a F),
     /// A copy of the filter's numbers, and the addresses of its bits.
     Unpacked(ManuallyDrop<F>),

@@ -26,7 +26,6 @@ impl Bits {
         Some(Self { bytes, word: 0, len: 0 })
     }
 
-    /// Appends a bit.
     #[inline(always)]
     pub fn push(&mut self, bit: bool) {
         self.word |= u64::from(bit) << (63 - self.len as u32 % u64::BITS);

@@ -85,7 +85,6 @@ impl Family for AnyFilter {
     }
 }
 
-/// The totals of all Bloom filters.
 static TOTALS: [&Counter; 8] = [
     &FILTERS,
     &FILTERS_BLOOMLINE,
@@ -125,24 +124,19 @@ fn totals(filter: &AnyFilter) -> Totals<8> {
 pub enum Before {
     /// The filter only grows: its layers, and the items in the newest.
     Growth {
-        /// The layers.
         layers: u32,
-        /// The items.
         newest_len: u64,
         /// The bytes of a sparse filter, which may grow without a new layer; 0 for others.
         sparse: u64,
     },
     /// Anything may change: its totals.
     Any(Totals<8>),
-    /// The filter is a windowed one.
     Windowed {
-        /// Its totals.
         before: Totals<8>,
         /// The items in the newest generation.
         newest_len: u64,
         /// The number of its newest generation.
         number: u64,
-        /// Its generations.
         generations: u64,
     },
 }

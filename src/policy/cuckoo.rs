@@ -10,7 +10,6 @@ use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
 use bloomline_core::host::{Mover, Permit};
 use bloomline_core::{Error, Layout};
 
-/// The totals of all cuckoo filters.
 static TOTALS: [&Counter; 5] =
     [&CF_FILTERS, &CF_FILTERS_BLOOMLINE, &CF_TABLES, &CF_ITEMS, &CF_BYTES];
 

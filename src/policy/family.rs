@@ -7,7 +7,6 @@ use std::ptr::NonNull;
 use bloomline_core::host::{Mover, Permit, SparseBytes};
 use bloomline_core::{Error, Layout};
 
-/// The names of a family.
 pub struct Names {
     /// The kind of filter, in log lines.
     pub kind: &'static str,
@@ -17,7 +16,6 @@ pub struct Names {
 
 /// A family of filters. Each has its own commands, its own type of the server, and its own totals.
 pub trait Family: Debug + Send + Sized + 'static {
-    /// The names of the family.
     const NAMES: Names;
 
     /// What is known of a filter before a change.
@@ -29,7 +27,6 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// Updates the totals after a change.
     fn after_change(&mut self, before: &Self::Before);
 
-    /// Adds a filter to the totals.
     fn add_to_totals(&self);
 
     /// Subtracts a filter from the totals. May run on any thread.
@@ -56,7 +53,6 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// first the header, with iterator 1, then each chunk that is not zero.
     fn each_loadchunk(&self, load: impl FnMut(u64, &[u8]));
 
-    /// The layout.
     fn layout(&self) -> Layout;
 
     /// True if RedisBloom refuses the next call that adds items, also where there is room for them.

@@ -5,9 +5,7 @@ use crate::server::command_docs::ArgSpec;
 use bloomline_core::Layout;
 use bloomline_core::host::{MAX_CAPACITY, MAX_ERROR_RATE, MAX_EXPANSION, valkey};
 
-/// A row of the table of layouts.
 pub struct LayoutRow {
-    /// The layout.
     pub layout: Layout,
     /// Its name in settings and replies, and as the value of LAYOUT.
     pub docs: ArgSpec,
@@ -68,7 +66,6 @@ pub const CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs, VALKEY_BLOOM.
 pub const CUCKOO_CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs];
 
 impl LayoutRow {
-    /// The row of a layout.
     pub fn of(layout: Layout) -> &'static Self {
         match layout {
             Layout::Bloomline => &BLOOMLINE,
@@ -82,7 +79,6 @@ impl LayoutRow {
         ALL.iter().find(|row| row.docs.has_token(name))
     }
 
-    /// The name.
     pub fn name(&self) -> &'static str {
         self.docs.name.to_str().unwrap_or_default()
     }

@@ -95,7 +95,6 @@ pub static CREATION: Operation = Operation {
     done_by_primary: "was created by",
     refused: &CREATIONS_REFUSED,
 };
-/// The filter grows.
 pub static GROWTH: Operation =
     Operation { name: "growth of", done_by_primary: "must grow for", refused: &GROWTHS_REFUSED };
 /// The filter opens a generation.

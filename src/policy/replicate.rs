@@ -214,7 +214,6 @@ pub fn rotation(context: Context, key: Arg, at: u64) {
     context.replicate(c"BF.ROTATE", key, Operands::Option(c"AT", at));
 }
 
-/// Replicates the deletion of a key.
 fn deletion(context: Context, key: Arg) {
     context.replicate(c"DEL", key, Operands::None);
 }

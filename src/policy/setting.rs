@@ -120,7 +120,6 @@ pub fn max_bucket_size() -> u64 {
     (CF_INITIAL_SIZE.integer() / 2).min(u8::MAX.into())
 }
 
-/// All settings.
 pub static ALL: [&Setting; 15] = [
     &ERROR_RATE,
     &INITIAL_SIZE,

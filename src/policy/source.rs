@@ -37,7 +37,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// The sender of a call.
     pub fn of_call(context: Context) -> Self {
         Self::new(Some(context))
     }

@@ -15,12 +15,10 @@ impl<const N: usize> Totals<N> {
         Self { counters, values }
     }
 
-    /// Adds a filter.
     pub fn add(&self) {
         self.each(|counter, value| counter.add(value));
     }
 
-    /// Subtracts a filter.
     pub fn subtract(&self) {
         self.each(|counter, value| counter.subtract(value));
     }

@@ -60,7 +60,6 @@ impl<'a> Args<'a> {
         self.strings.is_empty()
     }
 
-    /// The argument at an index.
     pub fn get(&self, index: usize) -> Option<Arg<'a>> {
         self.strings.get(index).map(|&string| Arg::new(string))
     }
@@ -102,7 +101,6 @@ impl<'a> Arg<'a> {
         Self::new(*string)
     }
 
-    /// The bytes of the argument.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
         let mut len = 0;

@@ -53,7 +53,6 @@ mod record {
     }
 }
 
-/// A call begins.
 #[inline(always)]
 pub fn begin() {
     let _ = record::take();
@@ -65,7 +64,6 @@ pub fn changed() {
     record::enter(|call| call.is_changed = true);
 }
 
-/// Something was replicated.
 #[inline(always)]
 pub fn replicated() {
     record::enter(|call| call.is_replicated = true);

@@ -23,9 +23,7 @@ use super::log;
 pub type Run =
     unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
-/// A command.
 pub struct Command {
-    /// The name.
     pub name: &'static CStr,
     /// The number of arguments with the name; negative: at least that many.
     pub arity: i32,
@@ -43,7 +41,6 @@ pub struct Command {
     pub access: &'static Access,
     /// The arguments, for COMMAND DOCS.
     pub args: &'static [ArgSpec],
-    /// The handler.
     pub run: Run,
 }
 
@@ -67,9 +64,7 @@ impl Access {
 /// Which arguments are keys, with the flags of each.
 #[derive(Clone, Copy)]
 pub enum Keys {
-    /// None.
     None,
-    /// The first argument.
     First(u32),
     /// All arguments: the first one is written, the others are read.
     DestinationAndSources {

@@ -13,9 +13,7 @@ use super::args::Arg;
 /// An argument of a command.
 #[derive(Clone, Copy)]
 pub struct ArgSpec {
-    /// Its name.
     pub name: &'static CStr,
-    /// Its type.
     pub kind: ArgKind,
     /// The word before it.
     pub token: Option<&'static CStr>,
@@ -32,9 +30,7 @@ pub enum ArgKind {
     Key,
     /// Any bytes.
     Text,
-    /// An integer.
     Integer,
-    /// A number.
     Number,
     /// Only its token.
     Token,
@@ -43,7 +39,6 @@ pub enum ArgKind {
 }
 
 impl ArgSpec {
-    /// A required argument.
     pub const fn required(name: &'static CStr, kind: ArgKind) -> Self {
         Self { name, kind, token: None, optional: false, multiple: false }
     }

@@ -21,7 +21,6 @@ use super::version;
 /// to the text it was registered with, so a second name would undo what the file says for the
 /// first.
 pub trait ConfigParameter: Sync + 'static {
-    /// The name.
     fn name(&self) -> &'static CStr;
 
     /// The value as text.

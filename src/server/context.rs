@@ -25,11 +25,8 @@ pub struct Flags(u32);
 /// What follows the key in a replicated command.
 #[derive(Clone, Copy)]
 pub enum Operands<'a> {
-    /// Nothing.
     None,
-    /// An integer.
     Integer(i64),
-    /// An integer and a string.
     IntegerAndBytes(i64, &'a [u8]),
     /// The name of an option and its value.
     Option(&'a CStr, i64),
@@ -39,11 +36,9 @@ pub enum Operands<'a> {
     WordAndArgs(&'a CStr, Args<'a>),
     /// Items in one string, and how they are packed.
     Packed {
-        /// The name of the form.
         form: &'a CStr,
         /// The integer behind the name, if there is one.
         width: Option<i64>,
-        /// The string.
         data: &'a [u8],
     },
 }
@@ -65,7 +60,6 @@ impl Context {
         self.ctx.as_ptr()
     }
 
-    /// Replies with an integer.
     #[inline]
     pub fn integer(self, value: i64) {
         // SAFETY: the caller of `new` guarantees a valid context, for this and all other methods.
@@ -137,7 +131,6 @@ impl Context {
         self.flags().is_resp3() && is_available()
     }
 
-    /// Replies with null.
     pub fn null(self) {
         // SAFETY: see `integer`.
         unsafe { api!(RedisModule_ReplyWithNull)(self.as_ptr()) };
@@ -362,7 +355,6 @@ impl Flags {
         self.has(raw::REDISMODULE_CTX_FLAGS_REPLICATED)
     }
 
-    /// True on a replica.
     pub fn is_replica(self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_SLAVE)
     }

@@ -19,7 +19,6 @@ pub struct Key {
 
 /// What a key holds.
 pub enum Content {
-    /// Nothing.
     Missing,
     /// A value of another type.
     Other,

@@ -34,12 +34,10 @@ impl Writer {
         raw::save_unsigned(self.io, value);
     }
 
-    /// Writes a number.
     pub fn number(&self, value: f64) {
         raw::save_double(self.io, value);
     }
 
-    /// Writes a string.
     pub fn string(&self, bytes: &[u8]) {
         // Redis 6.2 tries to read a string this short as a number, and may read one byte past its
         // end. A zero byte there ends the number.
@@ -138,7 +136,6 @@ impl Reader {
 }
 
 impl LoadedString {
-    /// The bytes of the string.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the server allocated `len` bytes at `start` and initialized them.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }

@@ -43,13 +43,11 @@ pub type Plan<S> = Layer<S, Unbuilt>;
 
 /// The bits of a layer, which may not be there yet.
 pub trait Extent {
-    /// The number of bytes.
     fn bytes(&self) -> u64;
 }
 
 /// The bits of a layer, to be read.
 pub trait Readable: Extent {
-    /// The words.
     fn as_slice(&self) -> &[u64];
 }
 
@@ -83,7 +81,6 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// What items are hashed with.
     fn seed(common: &Self::Common) -> Self::Seed;
 
-    /// Hashes an item.
     fn hash(seed: &Self::Seed, item: &[u8]) -> Self::Hash;
 
     /// Hashes items, at most 64, and calls `see` with each hash in turn.
@@ -174,7 +171,6 @@ pub trait LayerShape: Rules {
     /// Prepares a hash for many layers.
     fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
 
-    /// Locates an item.
     fn locate<W: Readable>(layer: &Layer<Self, W>, hash: &Self::Hash) -> Self::Spot;
 
     /// Prefetches a part of the item's blocks.
@@ -235,7 +231,6 @@ impl<S: LayerShape, W: Extent> Layer<S, W> {
         self.shape.capacity()
     }
 
-    /// Bytes of the bits.
     #[inline(always)]
     pub fn bytes(&self) -> u64 {
         self.words.bytes()
@@ -267,7 +262,6 @@ impl<S: Rules> Layer<S> {
 }
 
 impl<S: LayerShape, W: Readable> Layer<S, W> {
-    /// The bits.
     #[inline(always)]
     pub fn words(&self) -> &W {
         &self.words
@@ -361,28 +355,16 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
 
 impl<S: LayerShape> Layer<S> {
     /// An empty layer.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn build(plan: &Plan<S>) -> Result<Self, Error> {
         Ok(plan.with(Words::for_bytes(plan.bytes())?))
     }
 
     /// An empty small layer, with room for a [`Header`](crate::memory::words::Header).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(crate) fn build_with_header(plan: &Plan<S>) -> Result<Self, Error> {
         Ok(plan.with(Words::with_header(plan.bytes() / size_of::<u64>() as u64)?))
     }
 
     /// A layer equal to this one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { words: self.words.try_clone()?, ..*self })
     }
@@ -467,7 +449,6 @@ impl Readable for &[u64] {
 /// at once, and nothing is computed twice. Indexes must be below the number of items, and layers
 /// not [small](LayerShape::is_small); others give answers without meaning.
 pub trait Located<S: LayerShape>: Sized {
-    /// No items.
     fn new() -> Self;
 
     /// Drops all items.
@@ -489,7 +470,6 @@ pub trait Located<S: LayerShape>: Sized {
     /// Locates all items in a layer, that of all calls below.
     fn locate(&mut self, layer: &Layer<S>);
 
-    /// The hash of an item.
     fn hash(&self, index: usize) -> S::Hash;
 
     /// Prefetches a part of an item's blocks.

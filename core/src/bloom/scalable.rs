@@ -284,7 +284,6 @@ impl<S: LayerShape> ScalableFilter<S> {
         }
     }
 
-    /// Bytes of the bits of all layers.
     pub(crate) fn bits_bytes(&self) -> u64 {
         self.layers().map(Layer::bytes).sum()
     }

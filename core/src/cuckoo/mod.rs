@@ -64,19 +64,11 @@ impl From<RedisBloomCuckoo> for AnyCuckoo {
 
 impl AnyCuckoo {
     /// An empty filter in Bloomline's layout; see [`BloomlineCuckoo::new`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`BloomlineCuckoo::new`].
     pub fn bloomline(spec: CuckooSpec, seed: u64, permit: Permit) -> Result<Self, Error> {
         BloomlineCuckoo::new(spec, seed, permit).map(Self::from)
     }
 
     /// An empty filter in RedisBloom's layout; see [`RedisBloomCuckoo::new`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`RedisBloomCuckoo::new`].
     pub fn redisbloom(
         capacity: u64,
         options: CuckooOptions,
@@ -87,10 +79,6 @@ impl AnyCuckoo {
 
     /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
     /// them. The first bytes show which layout it is.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`BloomlineCuckoo::decode_header`] and [`RedisBloomCuckoo::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         if bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
             BloomlineCuckoo::decode_header(bytes, permit).map(Self::from)
@@ -168,10 +156,6 @@ impl AnyCuckoo {
     }
 
     /// Inserts an item unless the filter seems to contain it. False if it does.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyCuckoo::insert`].
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
         any!(self, filter => {
             filter.insert_new_hash(&filter.hash(item), &mut Effort::default(), permit)
@@ -179,10 +163,6 @@ impl AnyCuckoo {
     }
 
     /// [`AnyCuckoo::insert`], with true; if `only_new`, [`AnyCuckoo::insert_new`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AnyCuckoo::insert`].
     pub fn insert_one(
         &mut self,
         item: &[u8],

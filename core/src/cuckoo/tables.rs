@@ -20,7 +20,6 @@ pub(super) trait Slots: Sized {
     /// The memory of the slots, to be moved.
     fn words_mut(&mut self) -> &mut Words;
 
-    /// The bytes of the slots.
     fn as_bytes(&self) -> &[u8];
 
     /// The bytes of the slots, to be written; [`Slots::clear_padding`] must follow.
@@ -44,22 +43,14 @@ pub(super) trait Slots: Sized {
     }
 
     /// A copy of the table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     fn try_clone(&self) -> Result<Self, Error>;
 
-    /// Prefetches the slots of a hash.
     fn prefetch(&self, hash: &Self::Hash);
 
-    /// True if the table contains a hash.
     fn contains(&self, hash: &Self::Hash) -> bool;
 
-    /// Entries of a hash.
     fn count(&self, hash: &Self::Hash) -> u64;
 
-    /// Bytes of all allocations.
     fn memory_bytes(&self) -> u64 {
         self.words().bytes()
     }
@@ -103,13 +94,11 @@ pub(super) type HashOf<F> = <<F as Tables>::Table as Slots>::Hash;
 
 /// A filter in one of the layouts.
 pub(super) trait Tables: Sized {
-    /// One table.
     type Table: Slots;
 
     /// What a call that deletes items keeps from one deletion for the next.
     type Kept: Default;
 
-    /// The layout.
     const LAYOUT: Layout;
 
     /// Bytes of a filter besides its tables: the size of the type on a 64-bit machine.
@@ -121,7 +110,6 @@ pub(super) trait Tables: Sized {
     /// True if a table of at most 16 MiB is one chunk, whatever byte of it an iterator points to.
     const HAS_WHOLE_CHUNKS: bool;
 
-    /// The hash of an item.
     fn hash(&self, item: &[u8]) -> HashOf<Self>;
 
     /// The tables, oldest first.
@@ -171,7 +159,6 @@ pub(super) trait Tables: Sized {
         self.list().iter().fold(0, |sum, table| table.count(&hash).saturating_add(sum))
     }
 
-    /// The number of tables.
     fn table_count(&self) -> u32 {
         self.list().len() as u32
     }

@@ -91,7 +91,6 @@ pub fn pairs<T: AsRef<[u8]>>(seed: &Seed, items: &[T], see: impl FnMut(Pair)) {
 pub struct Pairs<'a, T, S> {
     /// What the items are hashed with.
     pub seed: &'a Seed,
-    /// The items.
     pub items: &'a [T],
     /// What is called with each hash.
     pub see: S,
@@ -157,7 +156,6 @@ fn hash_lanes<B: Backend>(
 struct LaneItems<'a>([&'a [u8]; MOST_LANES]);
 
 impl LaneItems<'_> {
-    /// A number of each item.
     #[inline(always)]
     fn each<B: Backend>(&self, backend: B, number: impl Fn(&[u8]) -> u64) -> B::Lanes {
         backend.lanes(|lane| self.0.get(lane).map_or(0, |item| number(item)))

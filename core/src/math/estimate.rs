@@ -28,7 +28,6 @@ pub struct Fill {
 /// An estimated number of items.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// The number of items.
     pub items: f64,
     /// The square of its standard error.
     pub variance: f64,

@@ -3,7 +3,6 @@
 use super::pages::PAGE;
 use crate::math::estimate::Fill;
 
-/// Words of a page.
 const PAGE_WORDS: usize = PAGE / size_of::<u64>();
 
 /// The fill of the OR of some words, all of the same length, counted in at most `sample` evenly

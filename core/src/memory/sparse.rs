@@ -15,10 +15,6 @@ pub struct SparseBytes {
 
 impl SparseBytes {
     /// No bytes, with memory for `most`, which is at least 1.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn with_capacity(most: u64) -> Result<Self, Error> {
         Ok(Self { words: Words::for_bytes(most)?, len: 0 })
     }
@@ -32,7 +28,6 @@ impl SparseBytes {
         next.unwrap_or_default()
     }
 
-    /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let to = self.extend(bytes.len());
         to.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);

@@ -13,7 +13,6 @@ use super::fill::fill_of_union;
 use super::pages::{PAGE, discard, is_zero, populate, visit_touched};
 use crate::error::Error;
 
-/// Bytes of a word.
 const WORD: usize = size_of::<u64>();
 
 /// Moves allocations, as a host does against fragmentation.
@@ -59,7 +58,6 @@ unsafe impl Send for Headed {}
 unsafe impl Sync for Headed {}
 
 impl Headed {
-    /// The header.
     #[inline(always)]
     pub fn header(&self) -> &Header {
         // SAFETY: the allocation begins with a header.
@@ -81,7 +79,6 @@ impl Headed {
         (last & HEADED_LEN) as usize
     }
 
-    /// The words.
     #[inline(always)]
     pub fn words(&self) -> &[u64] {
         // SAFETY: the words begin where the header ends, and are as many.
@@ -96,10 +93,6 @@ impl Headed {
     }
 
     /// A copy with `len` words, at least one: the first ones, and zeros if there are fewer.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn resized(&self, len: u64) -> Result<Self, Error> {
         let mut words = Words::with_header(len)?;
         words.as_mut_slice().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
@@ -189,10 +182,6 @@ impl Words {
     }
 
     /// The same with room for a [`Header`] in front of the words.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Words::zeroed`].
     pub fn with_header(len: u64) -> Result<Self, Error> {
         Self::allocated(len, Allocation::headed)
     }
@@ -206,10 +195,6 @@ impl Words {
     }
 
     /// Words for `bytes` bytes, at least one, all zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Words::zeroed`].
     pub fn for_bytes(bytes: u64) -> Result<Self, Error> {
         let len = bytes.div_ceil(WORD as u64);
         let mut words = Self::zeroed(len)?;
@@ -278,19 +263,11 @@ impl Words {
     ///
     /// Pages of zeros are not written. Pages that were never touched are not read if the operating
     /// system reports which those are.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
         self.copied(self.has_header())
     }
 
     /// A copy of the words, with room for a header or without.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn copied(&self, has_header: bool) -> Result<Self, Error> {
         let mut copy = if has_header {
             Self::with_header(self.len())?
@@ -432,7 +409,6 @@ impl Words {
         self.shape >> UNUSED_SHIFT & UNUSED_MASK
     }
 
-    /// The number of bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.len() * WORD as u64 - self.unused()
@@ -443,7 +419,6 @@ impl Words {
         false
     }
 
-    /// The words.
     #[inline]
     pub fn as_slice(&self) -> &[u64] {
         // SAFETY: this many words are allocated and initialised, and they live as long as `self`.
@@ -495,7 +470,6 @@ impl<'a> WordsRef<'a> {
         Self { words, unused: 0, is_lazy: false }
     }
 
-    /// The words.
     #[inline(always)]
     pub fn as_slice(self) -> &'a [u64] {
         self.words
@@ -507,7 +481,6 @@ impl<'a> WordsRef<'a> {
         unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), self.bytes() as usize) }
     }
 
-    /// The number of bytes.
     #[inline(always)]
     pub fn bytes(self) -> u64 {
         (size_of_val(self.words) - self.unused) as u64

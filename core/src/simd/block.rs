@@ -2,7 +2,6 @@
 
 use std::slice;
 
-/// Sectors of a block.
 pub const BLOCK_SECTORS: usize = 8;
 
 /// 512 bits in eight sectors: 64 bytes, one cache line where the array is aligned to it.

@@ -34,7 +34,6 @@ pub trait Backend: Copy {
     /// Numbers side by side.
     type Lanes: Lanes;
 
-    /// Prepares a pattern.
     fn prepare(self, pattern: u64) -> Self::Pattern;
 
     /// True if the first `bits` bits of the pattern, 1 to 8, are set in the block.
@@ -49,13 +48,11 @@ pub trait Backend: Copy {
     /// Sets the first `bits` bits of the pattern, 1 to 8, in the block.
     fn set(self, block: &mut Block, pattern: u64, bits: u8);
 
-    /// A number for each lane.
     fn lanes(self, number: impl FnMut(usize) -> u64) -> Self::Lanes;
 }
 
 /// Work on blocks that any backend can do.
 pub trait Task {
-    /// The result.
     type Output;
 
     /// Does the work with a backend.

@@ -11,7 +11,6 @@ use super::{BLOCK_SECTORS, Backend, Block, INDEX_BITS};
 
 /// Sectors of a vector.
 const LANES: usize = 2;
-/// Vectors of a block.
 const VECTORS: usize = BLOCK_SECTORS / LANES;
 
 /// The NEON backend. All 64-bit ARM processors that Rust supports with `std` have NEON.

@@ -2,7 +2,6 @@
 
 use super::{BLOCK_SECTORS, Backend, Block, INDEX_BITS, START_SHIFT};
 
-/// The sectors of a block.
 type Sectors = [u64; BLOCK_SECTORS];
 
 /// The scalar backend. It needs no special instructions.

@@ -15,7 +15,6 @@ pub fn shifts(pattern: u64) -> &'static [u64; BLOCK_SECTORS] {
 #[repr(align(64))]
 struct Shifts([[u64; BLOCK_SECTORS]; BLOCK_SECTORS]);
 
-/// The shifts for each start.
 static SHIFTS: Shifts = Shifts(of_all_starts());
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]

@@ -49,7 +49,6 @@ pub fn reserve(call: Call, options: FilterOptions) -> Result<(), Failure> {
 
 /// A filter that a call has created.
 pub struct Created {
-    /// The change of the key.
     pub changed: Changed,
     /// True if the filter is not replicated yet: [`replicate_items`] does it.
     pub is_pending: bool,

@@ -31,7 +31,6 @@ pub const LOADED: &CStr = c"bloom.load";
 
 /// The iterator that requests the header; in a reply, the end.
 const START: i64 = 0;
-/// The iterator of the header.
 const HEADER: i64 = 1;
 
 impl Handler for Scandump {

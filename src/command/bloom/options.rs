@@ -18,13 +18,11 @@ pub struct FilterOptions {
     pub spec: Spec,
     /// The expansion that RedisBloom's layout stores even if the filter does not grow.
     pub stored_expansion: u32,
-    /// The layout.
     pub layout: Layout,
     /// When the filter forgets and the key expires.
     pub lifetime: Lifetime,
     /// The seed of the hash, if the call chooses it.
     pub seed: Option<u64>,
-    /// The options of valkey-bloom.
     pub valkey: ValkeyOptions,
 }
 
@@ -120,7 +118,6 @@ impl FilterOptions {
 /// What the options of a call have set so far. The last of repeated options counts, except of
 /// LAYOUT, of which the first counts.
 pub struct Parser {
-    /// The filter.
     pub options: FilterOptions,
     /// The command, because the error replies of RedisBloom's differ.
     command: CreateCommand,

@@ -31,7 +31,6 @@ pub fn reserve(key: Arg, args: Args, parser: &mut Parser) -> Result<(), Failure>
 pub enum Token {
     /// ITEMS
     Items,
-    /// An option.
     Option(&'static CreateOption<Parser>),
 }
 

@@ -93,9 +93,7 @@ pub struct Rotation {
 /// What a rotation did.
 #[derive(Clone, Copy)]
 pub struct RotationOutcome {
-    /// True if it has opened a generation.
     pub is_opened: bool,
-    /// True if it has changed the filter.
     is_changed: bool,
 }
 

@@ -26,7 +26,6 @@ pub struct ValkeyOptions {
 }
 
 impl ValkeyOptions {
-    /// True if one is given.
     pub fn are_given(&self) -> bool {
         self.tightening.is_some() || self.seed.is_some() || self.scale_to.is_some()
     }

@@ -42,7 +42,6 @@ pub struct Insert;
 /// item [item ...]
 pub struct InsertNx;
 
-/// Which items are added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ItemsToAdd {
     /// All.

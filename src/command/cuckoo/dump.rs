@@ -23,7 +23,6 @@ pub struct Loadchunk;
 /// The keyspace event of a header or chunk that was loaded.
 const LOADED: &CStr = c"cuckoo.load";
 
-/// The iterator of the header.
 const HEADER: i64 = 1;
 
 impl Handler for Scandump {

@@ -27,7 +27,6 @@ const READ_FAST: Access =
 const READ: Access =
     Access { flags: "readonly", categories: "cuckoo read", keys: Keys::First(READ_KEY) };
 
-/// Commands that write.
 const WRITE: Access =
     Access { flags: "write deny-oom", categories: "cuckoo write", keys: Keys::First(WRITE_KEY) };
 

@@ -26,10 +26,6 @@ impl AnyFilter {
     /// Inserts an item; see [`Filter::insert`](crate::host::Filter::insert) and
     /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert), which uses the
     /// time `now`, in milliseconds.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::insert`](crate::host::Filter::insert).
     #[inline]
     pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
         match self {

@@ -101,10 +101,6 @@ impl From<SparseFilter> for AnyFilter {
 impl AnyFilter {
     /// An empty filter in this project's layout, to which `items` items are about to be added. It
     /// is sparse if it is small and has room for them then.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::new`].
     pub fn bloomline(spec: Spec, seed: u64, items: usize, permit: Permit) -> Result<Self, Error> {
         let (common, plan) = Common::first(spec, seed)?;
         if SparseFilter::planned_bytes(plan.shape(), items as u64).is_some()
@@ -117,10 +113,6 @@ impl AnyFilter {
 
     /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
     /// not grow.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`RedisBloomFilter::new`].
     pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
         let options = Options::of_new_filter(spec.growth == Growth::Fixed);
         let common = redisbloom::Common { options, expansion: stored_expansion };
@@ -128,11 +120,6 @@ impl AnyFilter {
     }
 
     /// The filter of a header of any layout, its bits all zero.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::decode_header`], [`RedisBloomFilter::decode_header`] and
-    /// [`ValkeyFilter::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
@@ -220,10 +207,6 @@ impl AnyFilter {
     }
 
     /// See [`Filter::try_clone`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::try_clone`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         any!(self, filter => filter.try_clone(permit).map(Self::from))
     }
@@ -393,10 +376,6 @@ impl AnyFilter {
     }
 
     /// Calls `write` with the bits of each layer, oldest first, until it fails.
-    ///
-    /// # Errors
-    ///
-    /// Those of `write`.
     pub fn try_each_layer_mut<E>(
         &mut self,
         write: impl FnMut(&mut [u8]) -> Result<(), E>,

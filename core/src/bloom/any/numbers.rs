@@ -7,7 +7,6 @@ use crate::bloom::bloomline::LayerRef;
 use crate::bloom::redisbloom::RedisBloomLayer;
 use crate::bloom::valkey::ValkeyLayer;
 
-/// The numbers of one layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerNumbers {
     /// Bits in memory.

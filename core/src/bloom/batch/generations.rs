@@ -48,10 +48,6 @@ pub(crate) trait Generations: Sized {
     ) -> Result<Insertion, Error>;
 
     /// Inserts an item of a group that was located in the only layer.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Generations::insert_spot`].
     #[inline(always)]
     fn insert_located<B: Backend>(
         &mut self,

@@ -14,7 +14,6 @@ pub(crate) struct Group<S: LayerShape, B: Backend> {
 }
 
 impl<S: LayerShape, B: Backend> Group<S, B> {
-    /// No items.
     #[inline(always)]
     pub(super) fn new() -> Self {
         Self { hashes: ArrayVec::new(), prepared: ArrayVec::new() }
@@ -43,13 +42,11 @@ impl<S: LayerShape, B: Backend> Group<S, B> {
         }
     }
 
-    /// The hashes.
     #[inline(always)]
     pub(super) fn hashes(&self) -> &[S::Hash] {
         &self.hashes
     }
 
-    /// All items.
     #[inline(always)]
     pub(super) fn all(&self) -> Mask {
         Mask::below(self.hashes.len())

@@ -23,10 +23,6 @@ impl Filter {
     /// A filter that is a part of a windowed one, of layers of these plans, which follow from
     /// `spec`. Its bits are all zero, the older layers count as full, and the newest one counts
     /// `newest_len` items.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::new`].
     pub(crate) fn part(
         spec: Spec,
         seed: u64,
@@ -48,7 +44,6 @@ impl Filter {
         self.common.spec()
     }
 
-    /// The seed of the hash.
     #[inline]
     pub fn seed(&self) -> u64 {
         self.common.seed

@@ -87,7 +87,6 @@ impl Fold {
         if self.halvings == to.halvings { to.first_paired() } else { 0 }
     }
 
-    /// The stored page of a hashed page.
     pub fn stored_page(&self, page: u64) -> u64 {
         let (halved, first) = (page >> self.halvings, self.first_paired());
         if halved < first { halved } else { (halved + first) / 2 }

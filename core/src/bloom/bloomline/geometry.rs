@@ -2,10 +2,8 @@
 
 use crate::simd::BLOCK_SECTORS;
 
-/// Bytes of a block.
 pub const BLOCK_BYTES: u64 = SECTOR_BYTES * BLOCK_SECTORS as u64;
 
-/// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 8;
 
 /// The fewest bits of an item in a small layer.
@@ -135,7 +133,6 @@ impl Geometry {
         self.form == WHOLE
     }
 
-    /// True if pages are folded.
     #[inline(always)]
     pub(crate) fn is_folded(&self) -> bool {
         self.form.wrapping_sub(1) < SMALL - 1
@@ -159,7 +156,6 @@ impl Geometry {
         u32::from(self.form.wrapping_sub(1)) % u64::BITS
     }
 
-    /// Bytes of a page.
     pub fn page_bytes(&self) -> u64 {
         self.blocks_per_page() * u64::from(self.sectors()) * SECTOR_BYTES
     }

@@ -17,7 +17,6 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 pub struct Common {
     pub(super) capacity: u64,
     pub(super) error_rate: f64,
-    /// The seed of the hash.
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
     pub(crate) older_rates: f64,

@@ -179,10 +179,6 @@ impl SparseFilter {
     }
 
     /// What a header describes: the layer of the dense form, and the hashes.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`SparseFilter::decode_header`].
     fn describe(bytes: &[u8]) -> Result<(Common, BlockedPlan, &[u8]), Error> {
         let (Some(items), Some((fixed, list))) =
             (listed(bytes.len()), bytes.split_at_checked(HEADER_BYTES))

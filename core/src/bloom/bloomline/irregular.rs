@@ -14,7 +14,6 @@ use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_push;
 
-/// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
 
 /// The record of a layer that does not follow from the layers before it.
@@ -36,7 +35,6 @@ impl Irregular {
         (layer.geometry().is_folded() || layer.capacity() != capacity).then_some(record)
     }
 
-    /// The bytes of a record.
     fn encode(self) -> [u8; RECORD_BYTES] {
         let mut fields = FieldWriter::new();
         fields.put(self.index.to_le_bytes());

@@ -16,7 +16,6 @@ const LANES: usize = 8;
 /// The most blocks per item.
 const BLOCKS: usize = 4;
 
-/// A number per item.
 type PerItem = [u64; Mask::ITEMS];
 
 /// Items of a group, and the indexes of their blocks in one layer.
@@ -154,7 +153,6 @@ impl LocatedBlocks {
         }
     }
 
-    /// Locates items one by one.
     fn locate_each(&mut self, geometry: &Geometry, blocks: u64) {
         for index in 0..self.len {
             let spot = locate(&self.hash(index), geometry, blocks);

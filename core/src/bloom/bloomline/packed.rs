@@ -25,7 +25,6 @@ use crate::memory::words::{Headed, Header};
 
 /// Bits of a field of a word of the header.
 const FIELD: u32 = u16::BITS;
-/// Bits of a half of a field.
 const HALF: u32 = u8::BITS;
 
 /// A field of a word, from the lowest bits on.
@@ -60,7 +59,6 @@ impl Numbers {
         Some([self.common.seed, self.common.error_rate.to_bits(), counts, last])
     }
 
-    /// The numbers of a header.
     #[inline(always)]
     pub fn of([seed, error_rate, counts, last]: Header) -> Self {
         let [created, capacity, len, expansion] = [0, 1, 2, 3].map(|number| field(counts, number));

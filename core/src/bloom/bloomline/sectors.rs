@@ -77,7 +77,6 @@ fn test_rest(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
     all & 1 == 1
 }
 
-/// Sets the bits of an item.
 #[inline(always)]
 pub(super) fn set(sectors: &mut [u64], spot: &Spot, bits: u8) {
     let (parts, mut indexes) = parts(spot, 0, bits, sectors.len());

@@ -32,7 +32,6 @@ pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
 const BLOCK_BITS: f64 = 512.0;
 
-/// Bits of a sector.
 const SECTOR_BITS: f64 = 64.0;
 
 /// The part of the table's bits per item from which small layers are tried. The table's are at most

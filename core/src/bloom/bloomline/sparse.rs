@@ -220,10 +220,6 @@ impl SparseFilter {
     }
 
     /// See [`Filter::try_clone`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::try_clone`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         request_dense(&self.numbers().shape, permit)?;
         self.0.resized(self.0.words().len() as u64).map(Self)
@@ -328,11 +324,6 @@ impl SparseFilter {
         }
     }
 
-    /// The filter in its dense form.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn to_dense(&self) -> Result<Filter, Error> {
         let Numbers { common, shape, len } = self.numbers();
         let mut words = Words::with_header(shape.geometry.sectors().into())?;

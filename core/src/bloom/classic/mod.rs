@@ -29,7 +29,6 @@ pub trait ClassicShape: Rules<Hash = Pair, Divisor = Modulus> {
     /// The reduction of the sums of all other bits.
     type Reduction: Reduction;
 
-    /// Bytes of the bits.
     fn bytes(&self) -> u64;
 
     /// The modulus of bit indexes: the number of bits in use.

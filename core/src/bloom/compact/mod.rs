@@ -37,7 +37,6 @@ pub struct Newest {
 
 /// A shape of layers that can become smaller.
 pub trait CompactShape: LayerShape {
-    /// True if the layer was folded.
     fn is_folded(&self) -> bool;
 
     /// The first layer of the filter as it was created, and what the layers had in common. `None`

@@ -43,12 +43,10 @@ impl Options {
         self.unknown_bits() == 0
     }
 
-    /// The unknown bits.
     pub fn unknown_bits(self) -> u32 {
         self.0 & !Self::KNOWN
     }
 
-    /// The options without the unknown bits.
     pub fn without_unknown_bits(self) -> Self {
         Self(self.0 & Self::KNOWN)
     }

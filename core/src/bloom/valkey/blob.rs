@@ -28,7 +28,6 @@ pub(super) fn blob_bytes(shape: &Shape) -> u64 {
     shape.bytes.saturating_add(HEADER_BYTES as u64)
 }
 
-/// Adds the bytes of a layer.
 pub(super) fn encode(layer: &ValkeyLayer, seed: &Seed, to: &mut SparseBytes) {
     let shape = layer.shape();
     to.push(&[VERSION]);
@@ -72,10 +71,6 @@ pub(super) struct Assembly<'p> {
 
 impl<'p> Assembly<'p> {
     /// A filter of `count` layers. Their seed is that of the first layer.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LayerChecks::new`].
     pub(super) fn new(common: Common, count: u64, permit: Permit<'p>) -> Result<Self, Error> {
         let valid = LayerChecks::new(count, common.error_rate, common.tightening)?;
         Ok(Self { common, valid, layers: Vec::new(), newest_len: 0, bytes: 0, permit })
@@ -92,10 +87,6 @@ impl<'p> Assembly<'p> {
     }
 
     /// The number of bytes of the next layer, if it has this capacity.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`LayerChecks::next_shape`].
     pub(super) fn next_bytes(&self, capacity: u64) -> Result<u64, Error> {
         self.valid.next_shape(capacity).map(|shape| blob_bytes(&shape))
     }

@@ -27,7 +27,6 @@ const MIN_ELEMENTS: u64 = 4;
 pub struct Shape {
     /// Items that the layer is sized for. An older layer counts as many.
     pub capacity: u64,
-    /// Bytes of its bits.
     pub bytes: u64,
     /// Bits that an item sets (k).
     pub hashes: u32,

@@ -24,10 +24,6 @@ const LAYER_BYTES: u64 = 24;
 
 impl ValkeyFilter {
     /// The payload. Pages of the bits that were never touched take no memory in it either.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn encode_payload(&self) -> Result<SparseBytes, Error> {
         let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
         let of_layers = self.layers().map(|layer| blob_bytes(layer.shape()) + LAYER_BYTES);

@@ -40,7 +40,6 @@ pub struct WindowedFilter {
     pub(crate) error_rate: f64,
     /// Milliseconds of a window of time.
     pub(crate) millis: u64,
-    /// Of all layers.
     pub(crate) seed: u64,
     /// The number of the newest generation. The first one has number 0.
     pub(crate) number: u64,
@@ -196,7 +195,6 @@ impl WindowedFilter {
         BlockedPlan::new(self.regular_capacity, self.geometry)
     }
 
-    /// The seed of the hash.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -222,7 +220,6 @@ impl WindowedFilter {
         self.present.into()
     }
 
-    /// The newest generation.
     #[inline]
     pub fn newest(&self) -> GenerationRef<'_> {
         match &self.ring {

@@ -89,17 +89,14 @@ impl<'a> GenerationRef<'a> {
         self.overflow.into_iter().flat_map(Filter::layer_errors)
     }
 
-    /// The number of layers.
     pub fn layer_count(&self) -> u32 {
         1 + self.overflow.map_or(0, Filter::layer_count)
     }
 
-    /// Bytes of the overflow layers.
     pub(crate) fn overflow_bytes(&self) -> u64 {
         self.overflow.map_or(0, Filter::part_bytes)
     }
 
-    /// Bytes of the bits of all layers.
     pub(crate) fn bits_bytes(&self) -> u64 {
         self.layers().map(|layer| layer.bytes()).sum()
     }
@@ -112,10 +109,6 @@ impl<'a> GenerationRef<'a> {
 
 impl Generation {
     /// An empty generation.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(crate) fn new(plan: &BlockedPlan, opened: u64) -> Result<Self, Error> {
         let regular = BlockedLayer::build(plan)?;
         Ok(Self { regular, regular_len: 0, overflow: None, live: 0, opened })

@@ -33,7 +33,6 @@ use crate::memory::try_box;
 use crate::permit::{Permit, request};
 use crate::spec::{Layout, Spec};
 
-/// Bytes of a generation.
 const GENERATION_BYTES: usize = 32;
 
 const TIME: u8 = 1;

@@ -18,7 +18,6 @@ pub(super) struct GenerationRecord {
     /// Items in the newest layer of the generation.
     pub len: u64,
     pub live: u64,
-    /// Overflow layers.
     pub overflow: u32,
 }
 
@@ -30,7 +29,6 @@ pub(super) struct GenerationPlans {
 }
 
 impl GenerationPlans {
-    /// The layers of generations with these records.
     pub(super) fn of(
         records: &[GenerationRecord],
         spec: &WindowSpec,
@@ -56,12 +54,10 @@ impl GenerationPlans {
         Ok(layers)
     }
 
-    /// All layers.
     pub(super) fn each(&self) -> impl Iterator<Item = &BlockedPlan> {
         self.plans.iter()
     }
 
-    /// The layers of each generation.
     pub(super) fn generations(&self) -> impl DoubleEndedIterator<Item = &[BlockedPlan]> {
         (0..self.ends.len()).map(|index| {
             let end = |index: usize| self.ends.get(index).copied();

@@ -30,7 +30,6 @@ const KIND_SHIFT: u32 = 56;
 /// The bit of that byte for a filter that refreshes; the kind stands below.
 const REFRESHES: u8 = 1 << 2;
 
-/// The lowest bits of a word.
 #[inline(always)]
 const fn low(word: u64, bits: u32) -> u64 {
     word & ((1 << bits) - 1)

@@ -58,7 +58,6 @@ macro_rules! in_ring {
 }
 pub(crate) use in_ring;
 
-/// No memory for this many bytes.
 pub(super) fn no_memory<E>(bytes: usize) -> impl FnOnce(E) -> Error {
     move |_| Error::OutOfMemory(bytes as u64)
 }

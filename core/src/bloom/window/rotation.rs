@@ -99,10 +99,6 @@ impl WindowedFilter {
 
     /// Opens a generation at the time `now` if the filter remembers by count, the newest one is
     /// full, and the oldest may be forgotten. True if it did.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`WindowedFilter::rotate`].
     #[inline]
     pub(crate) fn rotate_by_count(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         if self.kind != WindowKind::Last || self.newest().regular_len < self.regular_capacity {

@@ -44,7 +44,6 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// The slots of a prefix.
     #[inline(always)]
     pub(super) fn of(prefix: u64, shape: &TableShape) -> Self {
         let window = prefix >> shape.fingerprint_bits();
@@ -63,13 +62,11 @@ impl Candidates {
         Some(Self { windows, fingerprint: value >> LABEL_BITS })
     }
 
-    /// The prefix.
     #[inline(always)]
     pub(super) fn prefix(&self, shape: &TableShape) -> u64 {
         self.windows[0] << shape.fingerprint_bits() | self.fingerprint
     }
 
-    /// The slot of a label.
     #[inline(always)]
     pub(super) fn slot(&self, label: Label) -> u64 {
         let [first, second] = self.windows;
@@ -135,7 +132,6 @@ impl Label {
     /// All labels, in the order in which slots are filled.
     pub(super) const ALL: [Self; 4] = [Self(0), Self(1), Self(2), Self(3)];
 
-    /// The label in a value.
     #[inline(always)]
     pub(super) fn of(value: u64) -> Self {
         Self((value & 3) as u8)
@@ -155,7 +151,6 @@ impl Label {
         u64::from(self.0 >> 1)
     }
 
-    /// The offset in the window.
     #[inline(always)]
     fn offset(self) -> u64 {
         u64::from(self.0 & 1)
@@ -185,7 +180,6 @@ impl Labels {
         self.0.count_ones()
     }
 
-    /// The first slot.
     #[inline(always)]
     pub(super) fn first(self) -> Option<Label> {
         (self.0 != 0).then(|| Label(self.0.trailing_zeros() as u8))

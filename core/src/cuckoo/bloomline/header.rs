@@ -34,7 +34,6 @@ use crate::permit::Permit;
 /// The first bytes of a header. In RedisBloom's layout they would be a count of 8.0e18 items.
 pub const MAGIC: [u8; 8] = *b"bloomcko";
 
-/// The version of the format.
 const VERSION: u16 = 1;
 
 /// The revision of the sizing rule, which decides how a filter grows.

@@ -50,7 +50,6 @@ pub(super) enum Purpose<'a> {
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoreResult {
-    /// It is stored.
     Stored,
     /// The table is at its limit, or no slot becomes empty for an entry that must have one.
     NoRoom,
@@ -140,7 +139,6 @@ impl Table {
         }
     }
 
-    /// Stores an entry in the list.
     #[cold]
     fn store_in_list(&mut self, prefix: u64, purpose: Purpose) -> StoreResult {
         match purpose {

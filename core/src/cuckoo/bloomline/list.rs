@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::memory::lists::try_insert;
 use crate::memory::words::{Mover, relocate_slice, relocate_vec};
 
-/// Bytes of an entry.
 pub(super) const ENTRY_BYTES: u64 = 16;
 
 /// The most entries of a segment.
@@ -44,7 +43,6 @@ pub(super) struct List {
     segments: Box<[Segment]>,
     /// The number of entries.
     len: u64,
-    /// The copies of all entries.
     copies: u64,
 }
 
@@ -53,10 +51,6 @@ pub(super) const MAX_COPIES: u64 = 1 << 58;
 
 impl Segment {
     /// A segment without entries, with memory for `capacity` of them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     fn with_capacity(first: u64, capacity: usize) -> Result<Self, Error> {
         let mut segment = Self { first, entries: Vec::new() };
         segment.reserve(capacity)?;
@@ -94,10 +88,6 @@ impl Segment {
 
 impl List {
     /// A list of `count` entries in order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(super) fn of(count: u64, mut entries: impl Iterator<Item = Entry>) -> Result<Self, Error> {
         let out_of_memory = Error::OutOfMemory(count * ENTRY_BYTES);
         let mut left = usize::try_from(count).map_err(|_| out_of_memory)?;
@@ -116,15 +106,10 @@ impl List {
     }
 
     /// A copy of the list.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
         Self::of(self.len, self.entries())
     }
 
-    /// The entries.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
         self.segments.iter().flat_map(|segment| segment.entries.iter().copied())
     }
@@ -184,19 +169,16 @@ impl List {
         self.len == 0
     }
 
-    /// The copies of all entries.
     #[inline(always)]
     pub(super) fn copies(&self) -> u64 {
         self.copies
     }
 
-    /// The copies of a prefix.
     #[inline(always)]
     pub(super) fn copies_of(&self, prefix: u64) -> u64 {
         if self.is_empty() { 0 } else { self.find(prefix).map_or(0, |entry| entry.copies) }
     }
 
-    /// True if the prefix has copies.
     #[inline(always)]
     pub(super) fn contains(&self, prefix: u64) -> bool {
         !self.is_empty() && self.find(prefix).is_some()
@@ -321,10 +303,6 @@ impl List {
 
     /// Makes room for an entry of the prefix: for as many as its segment has, at least four, or
     /// else in a further segment.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(super) fn grow(&mut self, prefix: u64) -> Result<(), Error> {
         let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
         match self.segments.get_mut(index) {
@@ -436,7 +414,6 @@ impl List {
         self.segments.partition_point(|segment| segment.first <= prefix).saturating_sub(1)
     }
 
-    /// The entry of a prefix.
     fn find(&self, prefix: u64) -> Option<&Entry> {
         let segment = self.segments.get(self.segment_of(prefix))?;
         segment.entries.get(position(segment, prefix).ok()?)

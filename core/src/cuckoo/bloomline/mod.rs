@@ -192,7 +192,6 @@ impl BloomlineCuckoo {
         self.deletes
     }
 
-    /// Windows of all tables.
     pub fn windows(&self) -> u64 {
         self.tables.iter().map(|table| table.shape.windows).fold(0, u64::saturating_add)
     }
@@ -252,10 +251,6 @@ impl BloomlineCuckoo {
 
     /// Calls `load` with the bytes of each table to be written, oldest first, until it fails. Bits
     /// behind the last slot are cleared and occupied slots counted afterwards.
-    ///
-    /// # Errors
-    ///
-    /// Those of `load`.
     pub fn try_each_table_mut<E>(
         &mut self,
         mut load: impl FnMut(&mut [u8]) -> Result<(), E>,

@@ -27,7 +27,6 @@ pub(super) struct Plan<'a> {
     pub(super) tables: ArrayVec<TableRecord<'a>, MAX_TABLES>,
 }
 
-/// The numbers of a table.
 pub(super) struct TableRecord<'a> {
     pub(super) shape: TableShape,
     pub(super) used: u64,
@@ -37,7 +36,6 @@ pub(super) struct TableRecord<'a> {
 }
 
 impl TableRecord<'_> {
-    /// The entries of the list.
     pub(super) fn entries(&self) -> impl ExactSizeIterator<Item = Entry> {
         self.list.iter().map(|bytes| {
             let entry = u128::from_le_bytes(*bytes);

@@ -37,7 +37,6 @@ const MAX_CAPACITY: u64 = 1 << 40;
 /// half of the error budget that those before it left.
 pub const MIN_ERROR_RATE: f64 = 5e-7;
 
-/// The size of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TableShape {
     /// Windows, `m`.

@@ -23,7 +23,6 @@ pub(super) const GROUP: usize = 16;
 /// An occupied slot, and the prefix in it.
 pub(super) type Occupied = (u64, Option<u64>);
 
-/// Bytes of a word.
 const WORD: usize = size_of::<u64>();
 
 /// A table. Slot `s` is in the bits `s * w..(s + 1) * w` of its bytes, the lowest bit first. The
@@ -43,10 +42,6 @@ pub(in crate::cuckoo) struct Table {
 
 impl Table {
     /// A table with empty slots.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(super) fn zeroed(shape: TableShape, start: u64, list: List) -> Result<Self, Error> {
         let words = Words::zeroed(shape.words())?;
         Ok(Self { words, list, shape, used: 0, start, limit: shape.limit() })
@@ -109,7 +104,6 @@ impl Table {
         [word & mask, word >> self.shape.width & mask]
     }
 
-    /// Prefetches the slots of a window.
     #[inline(always)]
     pub(super) fn prefetch_window(&self, first: u64) {
         prefetch(self.words.as_bytes().as_ptr().wrapping_add(self.position(first).0));
@@ -323,7 +317,6 @@ impl Table {
 }
 
 impl Slots for Table {
-    /// The hash of an item.
     type Hash = u64;
 
     #[inline(always)]

@@ -10,7 +10,6 @@ use crate::cuckoo::work;
 use crate::memory::pages::PAGE;
 use crate::memory::words::Words;
 
-/// Slots of a block.
 pub(super) const BLOCK: usize = PAGE / u64::BITS as usize;
 
 /// A word per page of a table and a bit per block: 0 if all its slots are empty. Without words any

@@ -12,7 +12,6 @@ use crate::error::Error;
 enum Rest {
     /// Go on with the next older table.
     Continue,
-    /// Stop.
     Stop,
 }
 

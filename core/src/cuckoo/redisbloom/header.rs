@@ -14,7 +14,6 @@ use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 
-/// Bytes of a header.
 pub const HEADER_BYTES: usize = 38;
 
 impl RedisBloomCuckoo {

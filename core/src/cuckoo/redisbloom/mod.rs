@@ -122,7 +122,6 @@ impl RedisBloomCuckoo {
         Self { options: plan.options, items: numbers.items, deletes: numbers.deletes, tables }
     }
 
-    /// All numbers of the filter.
     pub fn numbers(&self) -> CuckooNumbers {
         CuckooNumbers {
             items: self.items,

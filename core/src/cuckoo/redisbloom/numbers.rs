@@ -8,7 +8,6 @@ pub const MAX_TABLES: u32 = 65_535;
 /// The smallest exponent of a number of buckets that no table has: RedisBloom stores 56 bits.
 const LOG2_BUCKETS_END: u32 = 56;
 
-/// The largest expansion.
 const MAX_EXPANSION: u64 = 32_768;
 
 /// What RedisBloom stores beside the tables.
@@ -38,7 +37,6 @@ impl CuckooOptions {
         .map(drop)
     }
 
-    /// The options with these numbers.
     fn from_numbers(
         bucket_size: u64,
         max_iterations: u64,
@@ -86,7 +84,6 @@ pub struct CuckooNumbers {
     pub buckets: u64,
     /// Deletions since the last compaction.
     pub deletes: u64,
-    /// Tables.
     pub tables: u64,
     /// Slots per bucket.
     pub bucket_size: u64,
@@ -131,7 +128,6 @@ impl Plan {
         (0..self.tables).filter_map(|index| self.options.log2_buckets(self.first_log2, index))
     }
 
-    /// Slots of all tables.
     fn slots(&self) -> u128 {
         let buckets: u128 = self.log2_buckets().map(|log2| 1u128 << log2).sum();
         buckets * u128::from(self.options.bucket_size)

@@ -49,10 +49,6 @@ impl Table {
     }
 
     /// An empty table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub(super) fn zeroed(log2_buckets: u8, bucket_size: u8) -> Result<Self, Error> {
         let bytes = Self::bytes_of(log2_buckets, bucket_size);
         Ok(Self::with_words(Words::zeroed(bytes.div_ceil(8))?, log2_buckets, bucket_size))
@@ -68,7 +64,6 @@ impl Table {
         u64::from(self.bucket_size) << self.log2_buckets
     }
 
-    /// The number of buckets.
     pub(super) fn buckets(&self) -> u64 {
         1 << self.log2_buckets
     }
@@ -158,7 +153,6 @@ impl Table {
         (bucket * u64::from(self.bucket_size)) as u32 as usize
     }
 
-    /// The bucket of a hash.
     #[inline(always)]
     fn bucket(&self, hash: u64) -> &[u8] {
         let offset = self.offset(hash);
