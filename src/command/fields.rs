@@ -24,6 +24,8 @@ pub struct Field<F: 'static> {
 pub struct Fields<F: 'static> {
     /// All of them.
     pub all: &'static [Field<F>],
+    /// True if a filter has the field of this index.
+    pub has: fn(&F, usize) -> bool,
     /// The indexes of those that are returned of a filter if none is requested.
     pub default: fn(&F) -> &'static [usize],
 }
@@ -41,9 +43,9 @@ pub const fn tokens<F, const N: usize>(fields: &[Field<F>; N]) -> [ArgSpec; N] {
 }
 
 impl<F: DataType> Fields<F> {
-    /// The field that an argument requests.
-    pub fn named(&self, arg: Arg) -> Option<&'static Field<F>> {
-        self.all.iter().find(|field| field.token.has_token(arg))
+    /// The index of the field that an argument requests.
+    pub fn named(&self, arg: Arg) -> Option<usize> {
+        self.all.iter().position(|field| field.token.has_token(arg))
     }
 
     /// Replies with the default fields, or with the one that the call names.
@@ -64,7 +66,8 @@ impl<F: DataType> Fields<F> {
             fields().for_each(pair);
             return Ok(());
         };
-        let field = self.named(token).ok_or(unknown)?;
+        let index = self.named(token).filter(|&index| (self.has)(filter, index));
+        let field = index.and_then(|index| self.all.get(index)).ok_or(unknown)?;
         if call.context.has_maps() {
             call.context.map(1);
             pair(field);

@@ -7,13 +7,12 @@ use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::now_for;
 use crate::command::syntax::KEY;
-use crate::policy::layout::LayoutRow;
 use crate::policy::limits::max_filter_bytes;
 use crate::server::clock;
 use crate::server::command_docs::{ArgKind, ArgSpec};
 use crate::server::context::Context;
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, Growth, LayerNumbers, Window, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Growth, LayerNumbers};
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -21,7 +20,7 @@ pub struct Info;
 pub struct Debug;
 
 /// The fields of BF.INFO.
-static TABLE: [Field<AnyFilter>; 16] = [
+static TABLE: [Field<AnyFilter>; 8] = [
     Field { token: ArgSpec::choice(c"capacity", c"CAPACITY"), name: c"Capacity", reply: capacity },
     Field { token: ArgSpec::choice(c"size", c"SIZE"), name: c"Size", reply: size },
     Field {
@@ -40,43 +39,6 @@ static TABLE: [Field<AnyFilter>; 16] = [
         reply: expansion,
     },
     Field { token: ArgSpec::choice(c"error", c"ERROR"), name: c"Error rate", reply: error_rate },
-    Field { token: ArgSpec::choice(c"layout", c"LAYOUT"), name: c"Layout", reply: layout },
-    Field {
-        token: ArgSpec::choice(c"fill", c"FILL"),
-        name: c"Fill",
-        reply: |to, filter| layer_numbers(to, &filter.fills()),
-    },
-    Field {
-        token: ArgSpec::choice(c"fprate", c"FPRATE"),
-        name: c"False positive rate",
-        reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
-    },
-    Field { token: ArgSpec::choice(c"window", c"WINDOW"), name: c"Window", reply: window },
-    Field {
-        token: ArgSpec::choice(c"generations", c"GENERATIONS"),
-        name: c"Generations",
-        reply: generations,
-    },
-    Field {
-        token: ArgSpec::choice(c"oldest", c"OLDEST"),
-        name: c"Oldest generation",
-        reply: oldest,
-    },
-    Field {
-        token: ArgSpec::choice(c"newest", c"NEWEST"),
-        name: c"Newest generation",
-        reply: newest,
-    },
-    Field {
-        token: ArgSpec::choice(c"estimate", c"ESTIMATE"),
-        name: c"Estimated number of items",
-        reply: |to, filter| {
-            let estimate = filter.estimate();
-            to.array(2);
-            to.count(estimate.items.round() as u64);
-            to.count(estimate.standard_error().ceil() as u64);
-        },
-    },
     Field {
         token: ArgSpec::choice(c"tightening", c"TIGHTENING"),
         name: c"Tightening ratio",
@@ -92,7 +54,7 @@ static TABLE: [Field<AnyFilter>; 16] = [
 /// RedisBloom's fields, in its order: a sixth would break clients.
 const OF_REDISBLOOM: &[usize] = &[0, 1, 2, 3, 4];
 /// valkey-bloom's fields, in its order. The last two are those of filters that grow.
-const OF_VALKEY_BLOOM: &[usize] = &[0, 1, 2, 3, 5, 4, 14, 15];
+const OF_VALKEY_BLOOM: &[usize] = &[0, 1, 2, 3, 5, 4, 6, 7];
 
 /// The fields that are returned if none is requested.
 fn default_fields(filter: &AnyFilter) -> &'static [usize] {
@@ -103,9 +65,13 @@ fn default_fields(filter: &AnyFilter) -> &'static [usize] {
     }
 }
 
-static FIELDS: Fields<AnyFilter> = Fields { all: &TABLE, default: default_fields };
+static FIELDS: Fields<AnyFilter> = Fields {
+    all: &TABLE,
+    has: |filter, index| OF_REDISBLOOM.contains(&index) || filter.valkey().is_some(),
+    default: default_fields,
+};
 
-static TOKENS: [ArgSpec; 16] = tokens(&TABLE);
+static TOKENS: [ArgSpec; 8] = tokens(&TABLE);
 
 /// The arguments of the command.
 pub const ARGS: &[ArgSpec] = &[
@@ -165,52 +131,6 @@ pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
         Some(Ok(reach)) => to.count(reach.capacity),
         _ => to.null(),
     }
-}
-
-/// Replies with the name of the layout.
-pub fn layout(to: Context, filter: &AnyFilter) {
-    to.bulk(LayoutRow::of(filter.layout()).name().as_bytes());
-}
-
-/// Replies with the window in seconds, `LAST` or `MANUAL`; null for a filter without a window.
-pub fn window(to: Context, filter: &AnyFilter) {
-    match filter.windowed().map(|windowed| windowed.spec().window) {
-        Some(Window::Time { millis }) => to.count(millis / 1000),
-        Some(Window::Last) => to.bulk(b"LAST"),
-        Some(Window::Manual) => to.bulk(b"MANUAL"),
-        None => to.null(),
-    }
-}
-
-/// Replies with the specified number of older generations.
-pub fn generations(to: Context, filter: &AnyFilter) {
-    number(to, filter, |windowed| windowed.spec().generations.into());
-}
-
-/// Replies with the time at which the oldest generation was opened.
-pub fn oldest(to: Context, filter: &AnyFilter) {
-    number(to, filter, |windowed| {
-        windowed.generations().next().map_or(0, |(_, oldest)| oldest.opened())
-    });
-}
-
-/// Replies with the time at which the newest generation was opened.
-pub fn newest(to: Context, filter: &AnyFilter) {
-    number(to, filter, |windowed| windowed.opened());
-}
-
-/// Replies with a number of a windowed filter; null for other filters.
-pub fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) {
-    match filter.windowed() {
-        Some(windowed) => to.count(of(windowed)),
-        None => to.null(),
-    }
-}
-
-/// Replies with an array of one number per layer, oldest first.
-pub fn layer_numbers(to: Context, numbers: &[f64]) {
-    to.array(numbers.len());
-    numbers.iter().for_each(|&number| to.bulk(format_g(number).as_bytes()));
 }
 
 impl Handler for Info {

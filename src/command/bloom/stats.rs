@@ -1,18 +1,18 @@
 //! BF.STATS: everything that is known of a filter.
 //!
-//! BF.INFO has most of it too, by name. But clients know only RedisBloom's five fields, and the
-//! parsers of some fail at any other.
+//! Not in BF.INFO: the parsers of some clients fail at any field but RedisBloom's five.
 
 use std::cell::OnceCell;
 
-use super::info::{self, layer_numbers, number};
+use super::info;
 use crate::command::access;
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::policy::layout::LayoutRow;
 use crate::server::args::Arg;
 use crate::server::context::Context;
-use bloomline_core::host::{AnyFilter, Estimate, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Estimate, Window, WindowedFilter};
 
 /// BF.STATS key [field ...]
 pub struct Stats;
@@ -34,7 +34,7 @@ struct Subject<'a> {
 
 /// All fields, in the order of the reply.
 static FIELDS: [StatsField; 19] = [
-    StatsField { name: "layout", reply: |to, of| info::layout(to, of.filter) },
+    StatsField { name: "layout", reply: |to, of| layout(to, of.filter) },
     StatsField { name: "seed", reply: |to, of| seed(to, of.filter) },
     StatsField { name: "error_rate", reply: |to, of| info::error_rate(to, of.filter) },
     StatsField { name: "capacity", reply: |to, of| info::capacity(to, of.filter) },
@@ -48,15 +48,15 @@ static FIELDS: [StatsField; 19] = [
     StatsField { name: "layers", reply: |to, of| info::layers(to, of.filter) },
     StatsField { name: "size", reply: |to, of| info::size(to, of.filter) },
     StatsField { name: "fp_rate", reply: |to, of| to.bulk(format_g(of.fp_rate()).as_bytes()) },
-    StatsField { name: "window", reply: |to, of| info::window(to, of.filter) },
-    StatsField { name: "generations", reply: |to, of| info::generations(to, of.filter) },
+    StatsField { name: "window", reply: |to, of| window(to, of.filter) },
+    StatsField { name: "generations", reply: |to, of| generations(to, of.filter) },
     StatsField {
         name: "norefresh",
         reply: |to, of| number(to, of.filter, |windowed| (!windowed.spec().refreshes).into()),
     },
     StatsField { name: "rotations", reply: |to, of| number(to, of.filter, WindowedFilter::number) },
-    StatsField { name: "oldest", reply: |to, of| info::oldest(to, of.filter) },
-    StatsField { name: "newest", reply: |to, of| info::newest(to, of.filter) },
+    StatsField { name: "oldest", reply: |to, of| oldest(to, of.filter) },
+    StatsField { name: "newest", reply: |to, of| newest(to, of.filter) },
     StatsField { name: "layer_fills", reply: |to, of| layer_numbers(to, &of.filter.fills()) },
     StatsField { name: "layer_fp_rates", reply: |to, of| layer_numbers(to, of.fp_rates()) },
 ];
@@ -87,6 +87,52 @@ fn seed(to: Context, filter: &AnyFilter) {
             None => to.null(),
         },
     }
+}
+
+/// Replies with the name of the layout.
+fn layout(to: Context, filter: &AnyFilter) {
+    to.bulk(LayoutRow::of(filter.layout()).name().as_bytes());
+}
+
+/// Replies with the window in seconds, `LAST` or `MANUAL`; null for a filter without a window.
+fn window(to: Context, filter: &AnyFilter) {
+    match filter.windowed().map(|windowed| windowed.spec().window) {
+        Some(Window::Time { millis }) => to.count(millis / 1000),
+        Some(Window::Last) => to.bulk(b"LAST"),
+        Some(Window::Manual) => to.bulk(b"MANUAL"),
+        None => to.null(),
+    }
+}
+
+/// Replies with the specified number of older generations.
+fn generations(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| windowed.spec().generations.into());
+}
+
+/// Replies with the time at which the oldest generation was opened.
+fn oldest(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| {
+        windowed.generations().next().map_or(0, |(_, oldest)| oldest.opened())
+    });
+}
+
+/// Replies with the time at which the newest generation was opened.
+fn newest(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| windowed.opened());
+}
+
+/// Replies with a number of a windowed filter; null for other filters.
+fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) {
+    match filter.windowed() {
+        Some(windowed) => to.count(of(windowed)),
+        None => to.null(),
+    }
+}
+
+/// Replies with an array of one number per layer, oldest first.
+fn layer_numbers(to: Context, numbers: &[f64]) {
+    to.array(numbers.len());
+    numbers.iter().for_each(|&number| to.bulk(format_g(number).as_bytes()));
 }
 
 impl Handler for Stats {

@@ -174,11 +174,9 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"bf.info",
         summary: c"Returns the parameters and the state of a Bloom filter",
-        hint: c"Without a name, RedisBloom's five fields; those from ERROR on only by name. Client \
-                libraries may not know these: use BF.STATS.",
-        complexity:
-            c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
-                      8192 pages",
+        hint: c"RedisBloom's five fields; in valkey-bloom's layout also its three. BF.STATS has all \
+                that is known of a filter.",
+        complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
         args: info::ARGS,
         ..command::<info::Info>(&READ)

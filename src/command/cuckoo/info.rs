@@ -82,7 +82,8 @@ static TABLE: [Field<AnyCuckoo>; 12] = [
     Field { token: ArgSpec::choice(c"layout", c"LAYOUT"), name: c"Layout", reply: layout },
 ];
 
-static FIELDS: Fields<AnyCuckoo> = Fields { all: &TABLE, default: |_| &[0, 1, 2, 3, 4, 5, 6, 7] };
+static FIELDS: Fields<AnyCuckoo> =
+    Fields { all: &TABLE, has: |_, _| true, default: |_| &[0, 1, 2, 3, 4, 5, 6, 7] };
 
 static TOKENS: [ArgSpec; 12] = tokens(&TABLE);
 

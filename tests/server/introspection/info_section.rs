@@ -7,8 +7,9 @@ use bloomline_harness::{Client, Setup, for_each_server, numbered, seal_dump, unt
 
 use crate::inspect::{number, sum_of_infos, text, totals};
 
-const FIELDS: [&str; 27] = [
+const FIELDS: [&str; 28] = [
     "version",
+    "sources",
     "filters",
     "filters_bloomline",
     "layers",
