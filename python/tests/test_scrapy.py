@@ -274,8 +274,9 @@ def test_filter_is_created_again_with_the_settings(server, dupefilter):
         assert seen(pages, requests(0, 50)) == [False] * 50
         with server.client(protocol=2) as client:
             assert client.execute_command("BF.INFO", "pages:bloomfilter", "CAPACITY") == [5000]
-            assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") == [
-                2 * 24 * 60 * 60
+            assert client.execute_command("BF.STATS", "pages:bloomfilter", "window") == [
+                b"window",
+                2 * 24 * 60 * 60,
             ]
         pages.clear()
 
@@ -609,9 +610,9 @@ def test_window_that_changes_during_a_crawl_is_refused(server, dupefilter):
 def test_filter_without_a_window_remembers_for_ever(server, crawl):
     assert crawl("default").filtered() == 10
     with server.client() as client:
-        assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") in (
-            [None],
-            {b"Window": None},
+        assert client.execute_command("BF.STATS", "pages:bloomfilter", "window") in (
+            [b"window", None],
+            {b"window": None},
         )
 
 

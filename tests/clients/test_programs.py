@@ -181,13 +181,13 @@ def test_info_has_names_and_values(server, library, call):
 
 def test_info_of_a_field_is_its_value_or_a_pair(server, library, call):
     call("BF.RESERVE", "fixed", 0.001, 2000, "NONSCALING")
-    layout = server.layout.encode()
     for field, pair in [
         ("CAPACITY", (b"Capacity", 2000)),
-        ("LAYOUT", (b"Layout", layout)),
         ("EXPANSION", (b"Expansion rate", library.null)),
     ]:
         assert call("BF.INFO", "fixed", field) == ([pair[1]] if library.field is None else library.field([pair]))
+    pair = (b"layout", server.layout.encode())
+    assert call("BF.STATS", "fixed", "layout") == (library.field or flat)([pair])
 
 
 def test_filter_is_copied_in_chunks_of_bytes(library, call):
@@ -223,6 +223,5 @@ def test_items_and_keys_are_binary(library, call):
 def test_filter_with_a_window_reports_it(library, call):
     assert call("BF.RESERVE", "recent", 0.01, 100, "WINDOW", 60, "TTL", 3600) == library.ok
     assert call("BF.MADD", "recent", "a", "a") == answers(library, "10")
-    pair = (b"Window", 60)
-    assert call("BF.INFO", "recent", "WINDOW") == ([60] if library.field is None else library.field([pair]))
+    assert call("BF.STATS", "recent", "window") == (library.field or flat)([(b"window", 60)])
     assert 3500 < call("TTL", "recent") <= 3600

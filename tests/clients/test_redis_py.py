@@ -230,8 +230,8 @@ def test_script_gets_numbers(client):
 
 def test_new_filter_has_the_layout_of_the_server(server, client):
     client.execute_command("BF.ADD", "bloom", "a")
-    answer = client.execute_command("BF.INFO", "bloom", "LAYOUT")
-    layout = answer[b"Layout"] if isinstance(answer, dict) else answer[-1]
+    answer = client.execute_command("BF.STATS", "bloom", "layout")
+    layout = answer[b"layout"] if isinstance(answer, dict) else answer[-1]
     assert layout.decode() == server.layout
 
 

@@ -3,7 +3,7 @@
 //! The windows last hours and the tests seconds, so an item is never near the end of its window
 //! unless the test moves the clock there.
 
-use bloomline_harness::{Client, Clock, Kind, Server, Setup, for_each_server, show};
+use bloomline_harness::{Client, Clock, Kind, Server, Setup, for_each_server};
 
 use crate::cluster::equal;
 
@@ -53,12 +53,11 @@ pub fn time(client: &mut Client) -> i64 {
     String::from_utf8_lossy(bloomline_harness::bulk(&parts[0])).parse().expect("seconds")
 }
 
-/// A number of BF.INFO.
-pub fn info(client: &mut Client, field: &str) -> i64 {
-    match client.call(&format!("BF.INFO k {field}")) {
-        redis::Value::Array(one) if one.len() == 1 => bloomline_harness::int(&one[0]),
-        other => panic!("BF.INFO k {field} returned {}", show(&other)),
-    }
+/// A number of BF.STATS.
+pub fn stat(client: &mut Client, name: &str) -> i64 {
+    let value = crate::windowed::stat(client, "k", name);
+    let number = value.strip_prefix(':').and_then(|number| number.parse().ok());
+    number.unwrap_or_else(|| panic!("{name} is {value}"))
 }
 
 /// The digest of everything in the filter. It does not depend on a clock.

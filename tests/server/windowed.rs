@@ -58,8 +58,10 @@ pub fn answers(reply: &Value) -> Vec<bool> {
     items.iter().map(answer).collect()
 }
 
-/// One field of BF.INFO that is requested by name, in RESP2.
-pub fn info(client: &mut Client, key: &str, field: &str) -> String {
-    let reply = client.ask(&format!("BF.INFO {key} {field}"));
-    reply.trim_start_matches("*[").trim_end_matches(']').to_owned()
+/// The value of one field of BF.STATS, in RESP2.
+pub fn stat(client: &mut Client, key: &str, name: &str) -> String {
+    let reply = client.ask(&format!("BF.STATS {key} {name}"));
+    let value = reply.strip_prefix(&format!("*[${} {name} ", name.len()));
+    let value = value.and_then(|value| value.strip_suffix(']'));
+    value.unwrap_or_else(|| panic!("BF.STATS {key} {name} returned {reply}")).to_owned()
 }

@@ -31,8 +31,8 @@ pub const OVERVIEW: [Row; 7] = [
     ("BF.EXISTS", "", "BF.EXISTS filter nobody", ""),
     ("BF.CARD", "", "BF.CARD filter", ""),
     ("BF.INFO", "", "BF.INFO filter", ""),
-    ("BF.INFO FILL", "", "BF.INFO filter FILL", ""),
-    ("BF.INFO FPRATE", "", "BF.INFO filter FPRATE", ""),
+    ("BF.STATS layer_fills", "", "BF.STATS filter layer_fills", ""),
+    ("BF.STATS layer_fp_rates", "", "BF.STATS filter layer_fp_rates", ""),
     ("BF.DEBUG", "", "BF.DEBUG filter", ""),
     ("MEMORY USAGE", "", "MEMORY USAGE filter", ""),
 ];

@@ -44,8 +44,8 @@ for (const { name, options, typed } of modes) {
       assert.deepEqual(pairs.map(([field]) => field), FIELDS);
       const values = Object.fromEntries(pairs);
       assert.deepEqual([values.Capacity, values['Expansion rate']], [1000, null]);
-      const one = await redis.call('BF.INFO', 'fixed', 'LAYOUT');
-      assert.equal(typed ? one.Layout : one.at(-1), layout);
+      const one = await redis.call('BF.STATS', 'fixed', 'layout');
+      assert.equal(typed ? one.layout : one.at(-1), layout);
     });
 
     it('copies a filter to another key in chunks of bytes', async () => {

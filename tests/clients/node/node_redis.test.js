@@ -86,8 +86,8 @@ for (const RESP of [2, 3]) {
       await client.bf.reserve('bloom', 0.01, 100);
       const answer = await client.sendCommand(['BF.INFO', 'bloom', 'CAPACITY']);
       assert.deepEqual(RESP === 2 ? answer : { ...answer }, RESP === 2 ? [100] : { Capacity: 100 });
-      const named = await client.sendCommand(['BF.INFO', 'bloom', 'LAYOUT']);
-      assert.equal(RESP === 2 ? named[0] : named.Layout, layout);
+      const named = await client.sendCommand(['BF.STATS', 'bloom', 'layout']);
+      assert.equal(RESP === 2 ? named[1] : named.layout, layout);
     });
 
     it('ends the array with an error when a filter is full', async () => {

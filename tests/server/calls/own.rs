@@ -119,18 +119,8 @@ fn packed(u: &mut Unstructured) -> Result<Words> {
 
 /// A call of a command that only this module has.
 fn own(u: &mut Unstructured) -> Result<Words> {
-    const FIELDS: [&str; 10] = [
-        "ERROR",
-        "LAYOUT",
-        "FILL",
-        "fprate",
-        "estimate",
-        "WINDOW",
-        "generations",
-        "OLDEST",
-        "NEWEST",
-        "nothing",
-    ];
+    const FIELDS: [&str; 6] =
+        ["ERROR", "LAYOUT", "tightening", "MAXSCALEDCAPACITY", "size", "nothing"];
     let (name, rest) = match u.int_in_range(0..=15u8)? {
         0..=2 => ("BF.BULKADD", packed(u)?),
         3 => ("bf.bulkexists", packed(u)?),

@@ -18,7 +18,7 @@ fn a_missing_filter_is_created_with_the_options() {
         "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
         // The first of repeated layouts counts. The others are checked too.
         "BF.INSERT first LAYOUT redisbloom LAYOUT bloomline ITEMS a" => "*[:1]" | "*[#t]";
-        "BF.INFO first LAYOUT" => "*[$10 redisbloom]" | "%{+Layout $10 redisbloom}";
+        "BF.STATS first layout" => "*[$6 layout $10 redisbloom]" | "%{$6 layout $10 redisbloom}";
         "BF.INSERT junk LAYOUT bloomline LAYOUT junk ITEMS a" => "-Unknown argument received: 'junk'";
         "BF.RESERVE junk 0.01 9 LAYOUT bloomline LAYOUT junk" => "-Unknown argument received: 'junk'";
         "CF.RESERVE junk 9 LAYOUT bloomline LAYOUT junk" => "-Unknown argument received: 'junk'";
@@ -36,7 +36,7 @@ fn all_arguments_after_items_are_items() {
         "BF.MEXISTS k ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
         r#"BF.INSERT k ITEMS "" "\xff""# => "*[:1 :1]" | "*[#t #t]";
         "BF.INSERT window ITEMS WINDOW LAST GENERATIONS NOREFRESH TTL SEED 7" => "*[:1 :1 :1 :1 :1 :1 :1]" | "*[#t #t #t #t #t #t #t]";
-        "BF.INFO window WINDOW" => "*[_]" | "%{+Window _}";
+        "BF.STATS window window" => "*[$6 window _]" | "%{$6 window _}";
         "TTL window" => ":-1";
         "BF.INSERT ITEMS ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INSERT NOCREATE ITEMS a" => "*[:1]" | "*[#t]";

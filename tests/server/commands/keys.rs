@@ -25,7 +25,6 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("BF.CARD KEY", ":0", WRONG_TYPE),
     ("BF.INFO KEY", NOT_FOUND, WRONG_TYPE),
     ("BF.INFO KEY CAPACITY", NOT_FOUND, WRONG_TYPE),
-    ("BF.INFO KEY ESTIMATE", NOT_FOUND, WRONG_TYPE),
     // The key is checked before the field, the iterator of a dump, and the data.
     ("BF.INFO KEY bogus", NOT_FOUND, WRONG_TYPE),
     ("BF.STATS KEY", NOT_FOUND, WRONG_TYPE),

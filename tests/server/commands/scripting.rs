@@ -3,7 +3,7 @@
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
-use crate::windowed::{RATE, age, info};
+use crate::windowed::{RATE, age, stat};
 
 /// A library with a function that may write, one that may not, and one that tries although it may
 /// not.
@@ -81,17 +81,17 @@ fn a_script_creates_fills_and_rotates_windowed_filters() {
             assert_eq!(script(&mut client, "'BF.ROTATE', KEYS[1]", "k"), "+OK");
         }
         assert_eq!(script(&mut client, "'BF.EXISTS', KEYS[1], 'a'", "k"), ":0");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+        assert_eq!(stat(&mut client, "k", "layers"), ":3");
         let insert =
             "'BF.INSERT', KEYS[1], 'CAPACITY', 8, 'LAST', 'GENERATIONS', 8, 'ITEMS', 'a', 'b', 'c'";
         assert_eq!(script(&mut client, insert, "last"), "*[:1 :1 :1]");
-        assert_eq!(info(&mut client, "last", "FILTERS"), ":3");
+        assert_eq!(stat(&mut client, "last", "layers"), ":3");
         let window =
             format!("'BF.RESERVE', KEYS[1], '{RATE}', 100, 'WINDOW', 8000000, 'GENERATIONS', 8");
         assert_eq!(script(&mut client, &window, "window"), "+OK");
         age(&mut client, "window", 1_000_000_000);
         assert_eq!(script(&mut client, "'BF.ADD', KEYS[1], 'a'", "window"), ":1");
-        assert_eq!(info(&mut client, "window", "FILTERS"), ":2");
+        assert_eq!(stat(&mut client, "window", "layers"), ":2");
     });
 }
 

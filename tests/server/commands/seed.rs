@@ -91,7 +91,7 @@ fn the_stream_of_redisbloom_has_no_seeds() {
         ]);
         let server = Setup::new().debug().append_file(file).start(kind);
         let mut client = server.resp2();
-        assert_eq!(client.ask("BF.INFO seeded LAYOUT"), "*[$10 redisbloom]");
+        assert_eq!(client.ask("BF.STATS seeded layout"), "*[$6 layout $10 redisbloom]");
         assert_eq!(digest(&mut client, "seeded"), digest(&mut client, "plain"));
     });
 }

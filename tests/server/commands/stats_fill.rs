@@ -1,5 +1,5 @@
-//! BF.INFO FILL and FPRATE: their cost is bounded for every size and number of layers, and small
-//! filters are counted exactly.
+//! BF.STATS layer_fills and layer_fp_rates: their cost is bounded for every size and number of
+//! layers, and small filters are counted exactly.
 
 use bloomline_harness::{Client, Random, Setup, bulk};
 use redis::Value;
@@ -43,9 +43,9 @@ fn fill_reads_few_pages_of_an_untouched_filter() {
             ("redisbloom", 300_000, 4096),
         ] {
             assert!(make(&mut client, layout, capacity, layers) > 500_000_000);
-            for field in ["FILL", "FPRATE"] {
+            for field in ["layer_fills", "layer_fp_rates"] {
                 let before = faults();
-                let reply = client.ask(&format!("BF.INFO k {field}"));
+                let reply = client.ask(&format!("BF.STATS k {field}"));
                 assert!(!reply.contains('.'), "{reply}");
                 let faults = faults() - before;
                 assert!(faults <= MOST_FAULTS, "{layout}: {faults} page faults for {field}");
@@ -78,10 +78,10 @@ fn fill_at_random(client: &mut Client) -> Vec<f64> {
     layers.collect()
 }
 
-/// The numbers of BF.INFO FILL.
+/// The fill of each layer.
 fn fills(client: &mut Client) -> Vec<f64> {
-    let Value::Array(reply) = client.call("BF.INFO k FILL") else { panic!("an array") };
-    let [Value::Array(layers)] = reply.as_slice() else { panic!("an array of one") };
+    let Value::Array(reply) = client.call("BF.STATS k layer_fills") else { panic!("an array") };
+    let [_, Value::Array(layers)] = reply.as_slice() else { panic!("a name and an array") };
     let number = |layer| String::from_utf8_lossy(bulk(layer)).parse().expect("a number");
     layers.iter().map(number).collect()
 }

@@ -4,7 +4,7 @@
 use bloomline_harness::{Client, Clock, Replica, Setup, for_each_server, int};
 
 use crate::inspect::digest;
-use crate::windowed::{RATE, REFRESHES, header, info};
+use crate::windowed::{RATE, REFRESHES, header, stat};
 
 /// Every order of the options.
 fn orders(options: &[&str]) -> Vec<String> {
@@ -28,10 +28,10 @@ fn seen(client: &mut Client, key: &str) -> [String; 6] {
         left => format!("{} s", (left as u64).div_ceil(1_000_000) * 1000),
     };
     [
-        info(client, key, "WINDOW"),
-        info(client, key, "GENERATIONS"),
-        info(client, key, "EXPANSION"),
-        info(client, key, "CAPACITY"),
+        stat(client, key, "window"),
+        stat(client, key, "generations"),
+        stat(client, key, "expansion"),
+        stat(client, key, "capacity"),
         format!("refreshes {refreshes}"),
         ttl,
     ]
@@ -71,7 +71,7 @@ fn the_last_of_repeated_options_counts() {
             assert_eq!(seen(&mut client, key), expected);
         }
         assert_eq!(client.ask("BF.INSERT m LAST LAST CAPACITY 50 ITEMS a"), "*[:1]");
-        assert_eq!(info(&mut client, "m", "WINDOW"), "$4 LAST");
+        assert_eq!(stat(&mut client, "m", "window"), "$4 LAST");
     });
 }
 
@@ -96,7 +96,7 @@ fn each_window_has_its_defaults() {
             for key in ["k", "l"] {
                 let found = &seen(&mut client, key)[..4];
                 assert_eq!(found, [window, generations, expansion, ":10000"], "{options}");
-                assert_eq!(info(&mut client, key, "FILTERS"), ":1");
+                assert_eq!(stat(&mut client, key, "layers"), ":1");
             }
             client.ok("FLUSHALL");
         }
@@ -118,7 +118,7 @@ fn settings_are_the_defaults_of_insert() {
             let line = format!("BF.INSERT {window} {options} ITEMS a");
             assert_eq!(client.ask(&line.replacen(window, "k", 1)), "*[:1]");
             assert_eq!(seen(&mut client, "k")[..4], [window, ":8", expansion, ":5000"]);
-            assert_eq!(info(&mut client, "k", "ERROR"), "$5 0.001");
+            assert_eq!(stat(&mut client, "k", "error_rate"), "$5 0.001");
             client.ok("FLUSHALL");
         }
     });

@@ -3,7 +3,7 @@
 use bloomline_harness::Setup;
 
 use crate::inspect::{digest, totals};
-use crate::windowed::info;
+use crate::windowed::stat;
 
 const WINDOW: &str = "-ERR window must be in the range [1, 9007199254740] seconds";
 const TTL: &str = "-ERR TTL must be in the range [1, 9007199254740] seconds";
@@ -118,7 +118,7 @@ fn small_defaults_have_few_generations() {
         assert_eq!(client.ask("BF.INSERT k WINDOW 60 GENERATIONS 8 ITEMS a"), refused);
         assert_eq!(client.ask("EXISTS k"), ":0");
         assert_eq!(client.ask("BF.INSERT k WINDOW 60 ITEMS a"), "*[:1]");
-        assert_eq!(client.ask("BF.INFO k GENERATIONS"), "*[:2]");
+        assert_eq!(client.ask("BF.STATS k generations"), "*[$11 generations :2]");
     });
 }
 
@@ -131,7 +131,7 @@ fn the_default_layout_may_forbid_forgetting() {
             assert_eq!(client.ask(&format!("BF.INSERT k {options} ITEMS a")), LAYOUT);
             assert_eq!(client.ask("EXISTS k"), ":0");
             client.ok(&format!("{reserve} LAYOUT BLOOMLINE"));
-            assert_eq!(info(&mut client, "k", "LAYOUT"), "$9 bloomline");
+            assert_eq!(stat(&mut client, "k", "layout"), "$9 bloomline");
             client.ok("FLUSHALL");
         }
         // A plain filter of this layout can expire.
@@ -175,6 +175,6 @@ fn rotate_refuses_what_it_cannot_rotate() {
         }
         assert_eq!(keys.map(|key| digest(&mut client, key)), before);
         assert_eq!(client.ask("DBSIZE"), ":5");
-        assert_eq!(info(&mut client, "hand", "FILTERS"), ":1");
+        assert_eq!(stat(&mut client, "hand", "layers"), ":1");
     });
 }

@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Clock, Replica, Stop, append_only_file, numbered, show};
 
 use crate::cluster::equal;
-use crate::timed::{APPEND_ONLY, RESERVE, SLOT, Timed, WINDOW, digest, info, setup};
+use crate::timed::{APPEND_ONLY, RESERVE, SLOT, Timed, WINDOW, digest, setup, stat};
 
 const PREAMBLE: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble yes"];
 
@@ -35,7 +35,7 @@ fn restart_keeps_the_ring(lines: &[&str], stop: Stop, rewrites: bool) {
         assert_eq!(client.ask("BF.MEXISTS k slot:11:0 refreshed"), "*[:0 :0]");
         assert_eq!(client.ask("BF.CARD k"), ":0");
         assert_eq!(client.ask("BF.ADD k refreshed"), ":1");
-        assert_eq!(info(&mut client, "FILTERS"), 1);
+        assert_eq!(stat(&mut client, "layers"), 1);
         let after = digest(&mut client);
         server.restart(stop);
         assert_eq!(digest(&mut server.resp2()), after);
@@ -143,7 +143,7 @@ fn a_clock_that_was_ahead_once_leaves_a_filter_that_forgets() {
                     assert_eq!(client.ask(&question), ":1", "slot {slot}");
                 }
             }
-            assert!(info(&mut client, "FILTERS") <= 9, "slot {slot}");
+            assert!(stat(&mut client, "layers") <= 9, "slot {slot}");
             clock.advance(SLOT);
         }
         assert_eq!(client.ask("BF.MEXISTS k right ahead:0"), "*[:0 :0]");

@@ -51,10 +51,7 @@ const COMMANDS: [(&str, &str, &str); 36] = [
         "bf.info",
         "1.0.0",
         "key:key [single_value:oneof(CAPACITY capacity:pure-token|SIZE size:pure-token|FILTERS filters:pure-token|\
-         ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|LAYOUT layout:pure-token|\
-         FILL fill:pure-token|FPRATE fprate:pure-token|WINDOW window:pure-token|\
-         GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token|\
-         ESTIMATE estimate:pure-token|TIGHTENING tightening:pure-token|\
+         ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|TIGHTENING tightening:pure-token|\
          MAXSCALEDCAPACITY maxscaledcapacity:pure-token)]",
     ),
     ("bf.stats", "0.1.0", "key:key [field:string...]"),

@@ -34,14 +34,17 @@ fn sum(client: &mut Client, keys: &[String]) -> Totals {
     let mut sum = [0; FIELDS.len()];
     for key in keys {
         let family = Family::of(client, key);
-        let layout = client.ask(&format!("{}.INFO {key} LAYOUT", family.prefix()));
+        let layout = client.ask(&match family {
+            Family::Bloom => format!("BF.STATS {key} layout"),
+            Family::Cuckoo => format!("CF.INFO {key} LAYOUT"),
+        });
         let is_own = u64::from(layout.contains("bloomline"));
         let (start, numbers) = match family {
             Family::Bloom => {
                 let mut info = |field| info_field(client, key, field);
                 let [layers, items] = ["FILTERS", "ITEMS"].map(&mut info);
                 let [capacity, bytes] = ["CAPACITY", "SIZE"].map(&mut info);
-                let has_window = client.ask(&format!("BF.INFO {key} WINDOW")) != "*[_]";
+                let has_window = client.ask(&format!("BF.STATS {key} window")) != "*[$6 window _]";
                 (0, vec![1, layers, items, capacity, bytes, has_window.into(), is_own])
             }
             Family::Cuckoo => {

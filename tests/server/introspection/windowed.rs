@@ -1,39 +1,8 @@
-//! BF.INFO, BF.DEBUG and BF.CARD of windowed filters, in both protocols.
+//! BF.INFO, BF.DEBUG and BF.CARD of windowed filters.
 
 use bloomline_harness::{Setup, numbered, rows};
 
-use crate::windowed::{RATE, age, info};
-
-#[test]
-fn fields_are_returned_by_name() {
-    Setup::new().check_rows(rows![
-        "BF.RESERVE w 0.01 100 WINDOW 60 GENERATIONS 8" => "+OK";
-        "BF.INFO w WINDOW" => "*[:60]" | "%{+Window :60}";
-        "BF.INFO w window" => "*[:60]" | "%{+Window :60}";
-        "BF.INFO w GENERATIONS" => "*[:8]" | "%{+Generations :8}";
-        "BF.INFO w OLDEST" => "*[:<n>]" | "%{+Oldest generation :<n>}";
-        "BF.INFO w NEWEST" => "*[:<n>]" | "%{+Newest generation :<n>}";
-        "BF.INFO w ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
-        "BF.INFO w LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
-        "BF.INFO w FILL" => "*[*[$1 0]]" | "%{+Fill *[$1 0]}";
-        "BF.INFO w FPRATE" => "*[*[$1 0]]" | "%{+False positive rate *[$1 0]}";
-        "BF.RESERVE l 0.01 100 LAST GENERATIONS 64" => "+OK";
-        "BF.INFO l WINDOW" => "*[$4 LAST]" | "%{+Window $4 LAST}";
-        "BF.INFO l GENERATIONS" => "*[:64]" | "%{+Generations :64}";
-        "BF.RESERVE h 0.01 100 GENERATIONS 2" => "+OK";
-        "BF.INFO h WINDOW" => "*[$6 MANUAL]" | "%{+Window $6 MANUAL}";
-        "BF.RESERVE plain 0.01 100" => "+OK";
-        "BF.INFO plain WINDOW" => "*[_]" | "%{+Window _}";
-        "BF.INFO plain GENERATIONS" => "*[_]" | "%{+Generations _}";
-        "BF.INFO plain OLDEST" => "*[_]" | "%{+Oldest generation _}";
-        "BF.INFO plain NEWEST" => "*[_]" | "%{+Newest generation _}";
-        "BF.RESERVE foreign 0.01 100 LAYOUT REDISBLOOM" => "+OK";
-        "BF.INFO foreign WINDOW" => "*[_]" | "%{+Window _}";
-        "BF.INFO w WINDOWS" => "-Invalid information value";
-        "BF.INFO w AGE" => "-Invalid information value";
-        "BF.INFO missing WINDOW" => "-ERR not found";
-    ]);
-}
+use crate::windowed::{RATE, age, stat};
 
 #[test]
 fn all_fields_are_those_of_other_filters() {
@@ -60,7 +29,7 @@ fn debug_has_a_line_for_each_layer_of_each_generation() {
         client.items("BF.MADD", "k", &numbered("other", 5));
         let reply = client.ask("BF.DEBUG k");
         let lines: Vec<&str> = reply.split(" $").skip(1).collect();
-        let layers = info(&mut client, "k", "FILTERS");
+        let layers = stat(&mut client, "k", "layers");
         assert_eq!(layers, format!(":{}", lines.len()));
         let of_first = lines.iter().filter(|line| line.contains("generation:0 age:2000000"));
         assert_eq!(of_first.count(), lines.len() - 1, "{reply}");
@@ -79,6 +48,6 @@ fn debug_has_a_line_for_each_layer_of_each_generation() {
         };
         let overflow: u64 =
             lines[1..lines.len() - 1].iter().map(|line| number(line, "capacity:")).sum();
-        assert_eq!(info(&mut client, "k", "CAPACITY"), format!(":{}", 40 + overflow));
+        assert_eq!(stat(&mut client, "k", "capacity"), format!(":{}", 40 + overflow));
     });
 }

@@ -194,7 +194,7 @@ const ROTATIONS: &[Call] = &[
     ("BF.ADD once a", &["bloom.rotate once"]),
     ("BF.ROTATE window", &[]),
     ("BF.ROTATE window AT 5", &[]),
-    ("BF.INFO window WINDOW", &[]),
+    ("BF.STATS window window", &[]),
     ("BF.ADD last a", &[]),
     ("BF.ADD last b", &["bloom.rotate last", "bloom.add last"]),
     ("BF.MADD last b c", &["bloom.rotate last", "bloom.add last"]),

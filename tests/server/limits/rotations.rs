@@ -6,7 +6,7 @@ use bloomline_harness::{Clock, Setup, for_each_server, until};
 use super::leave;
 use crate::inspect::{info_field, number};
 use crate::timed;
-use crate::windowed::{RATE, age, info};
+use crate::windowed::{RATE, age, stat};
 
 const SLOT: u64 = 1_000_000_000;
 
@@ -27,7 +27,7 @@ fn a_call_that_creates_a_filter_is_refused_no_rotation() {
         assert_eq!(client.ask(last), "*[:1 :1 :1 :1]");
         clock.move_by_reading(0);
         assert_eq!(number(&mut client, "growths_refused"), 0, "{}", server.log());
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":1");
+        assert_eq!(stat(&mut client, "k", "layers"), ":1");
         let size = info_field(&mut client, "k", "SIZE");
         assert!(2 * size > 102_400, "a generation of {size} bytes");
     });

@@ -95,7 +95,7 @@ impl Neighbours {
 
     /// Sets a string as large as the newest layer of a filter.
     fn set_string(&mut self, client: &mut Client, filter: &str) {
-        let page = if client.ask(&format!("BF.INFO {filter} LAYOUT")).contains("bloomline") {
+        let page = if client.ask(&format!("BF.STATS {filter} layout")).contains("bloomline") {
             PAGE
         } else {
             0

@@ -154,7 +154,10 @@ fn module_calls_on_a_replica_have_the_rights_of_a_client() {
                 "*[:3 *[:1 :1]]"
             );
             // As for a client, the layout is this server's default, and its limit applies.
-            assert_eq!(follower.ask(&format!("BF.INFO {own} LAYOUT")), "*[$9 bloomline]");
+            assert_eq!(
+                follower.ask(&format!("BF.STATS {own} layout")),
+                "*[$6 layout $9 bloomline]"
+            );
             let large = format!("CALLER.WRITE {flags} BF.RESERVE large 0.01 1000000");
             let refused = follower.ask(&large);
             assert!(refused.contains("bf-max-filter-bytes"), "{refused}");

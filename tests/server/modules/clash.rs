@@ -108,7 +108,7 @@ fn a_load_with_wrong_arguments_leaves_a_running_server_intact() {
         let load = format!("MODULE LOAD {}", path.display());
         client.ok(&load);
         assert_eq!(client.ask("BF.ADD k a"), ":1");
-        assert_eq!(client.ask("BF.INFO k ERROR"), "*[$4 0.01]");
+        assert_eq!(client.ask("BF.STATS k error_rate"), "*[$10 error_rate $4 0.01]");
         assert!(client.ask(&load).starts_with("-ERR"));
         assert!(server.log().contains("this file is loaded already"), "{}", server.log());
         assert_eq!(client.ask("COPY k l"), ":1");

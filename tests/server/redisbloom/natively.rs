@@ -15,7 +15,7 @@ fn with_the_setting_all_numbers_are_redisblooms() {
         "BF.RESERVE big 0.01 1073741825" => "-ERR capacity must be in the range [1, 1073741824]";
         "BF.INSERT big CAPACITY 1073741825 ITEMS x" => "-Bad capacity";
         "BF.RESERVE own 0.01 100 LAYOUT bloomline" => "+OK";
-        "BF.INFO own LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
+        "BF.STATS own layout" => "*[$6 layout $9 bloomline]" | "%{$6 layout $9 bloomline}";
     ]);
 }
 
@@ -28,6 +28,6 @@ fn the_option_layout_applies_to_one_key() {
         "BF.DEBUG i" => "*[$6 size:1 $73 bytes:144 bits:1152 hashes:8 hashwidth:64 capacity:100 size:1 ratio:0.005]";
         "BF.RESERVE big 0.01 1073741825 LAYOUT redisbloom" => "-ERR capacity must be in the range [1, 1073741824]";
         "BF.ADD own x" => ":1" | "#t";
-        "BF.INFO own LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
+        "BF.STATS own layout" => "*[$6 layout $9 bloomline]" | "%{$6 layout $9 bloomline}";
     ]);
 }

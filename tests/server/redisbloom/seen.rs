@@ -55,7 +55,11 @@ pub fn dumped(client: &mut Client, key: &str) -> Vec<u8> {
 pub fn assert_recorded(client: &mut Client, key: &str, fixture: &Fixture) {
     let name = &fixture.name;
     assert_eq!(client.ask(&format!("TYPE {key}")), "+MBbloom--", "{name}");
-    assert_eq!(client.ask(&format!("BF.INFO {key} LAYOUT")), "*[$10 redisbloom]", "{name}");
+    assert_eq!(
+        client.ask(&format!("BF.STATS {key} layout")),
+        "*[$6 layout $10 redisbloom]",
+        "{name}"
+    );
     assert_eq!(debug(client, key), fixture.debug(), "{name}");
     assert_eq!(info(client, key), fixture.info(), "{name}");
     assert_eq!(

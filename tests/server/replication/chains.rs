@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Clock, Kind, Server, for_each_server};
 
 use crate::cluster::equal::catch_up;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, info, setup, time};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, setup, stat, time};
 
 /// Settings of the replicas, with which filters that they create differ.
 const SETTINGS: &str = "bf-error-rate 0.1 bf-initial-size 17";
@@ -90,16 +90,16 @@ fn a_promoted_replica_goes_on_by_its_own_clock() {
         chain.primary().ok(RESERVE);
         chain.primary().call("BF.MADD k a b");
         chain.assert_equal();
-        let opened = info(chain.primary(), "NEWEST");
+        let opened = stat(chain.primary(), "newest");
         chain.servers[0].kill();
         chain.clocks[1].advance(SLOT);
         let [_, promoted, last] = &mut chain.clients[..] else { panic!("three clients") };
         promoted.ok("REPLICAOF NO ONE");
         catch_up(promoted, last);
         assert_eq!(promoted.ask("BF.MEXISTS k a b"), "*[:1 :1]");
-        assert_eq!(info(promoted, "NEWEST"), opened);
+        assert_eq!(stat(promoted, "newest"), opened);
         assert_eq!(promoted.ask("BF.MADD k a c"), "*[:0 :1]");
-        assert!(info(promoted, "NEWEST") > opened);
+        assert!(stat(promoted, "newest") > opened);
         catch_up(promoted, last);
         assert_equal(promoted, last, &["k"]);
 
@@ -108,9 +108,9 @@ fn a_promoted_replica_goes_on_by_its_own_clock() {
         chain.clocks[2].advance(-3 * WINDOW);
         let last = &mut chain.clients[2];
         last.ok("REPLICAOF NO ONE");
-        let newest = info(last, "NEWEST");
+        let newest = stat(last, "newest");
         assert_eq!(last.ask("BF.MADD k a b c d"), "*[:0 :0 :0 :1]");
-        assert_eq!(info(last, "NEWEST"), newest);
+        assert_eq!(stat(last, "newest"), newest);
         assert_eq!(last.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :1]");
     });
 }
@@ -131,14 +131,14 @@ fn a_primary_that_dies_after_a_rotation_loses_nothing() {
         catch_up(&mut client, &mut follower);
         server.kill();
         follower.ok("REPLICAOF NO ONE");
-        assert_eq!(info(&mut follower, "NEWEST"), now);
+        assert_eq!(stat(&mut follower, "newest"), now);
         // The replica's clock is a slot behind that of the newest generation.
         assert_eq!(follower.ask("BF.MEXISTS k a b"), "*[:1 :1]");
         assert_eq!(follower.ask("BF.MADD k a c"), "*[:0 :1]");
-        assert_eq!(info(&mut follower, "NEWEST"), now);
+        assert_eq!(stat(&mut follower, "newest"), now);
         other.advance(2 * SLOT + 100);
         assert_eq!(follower.ask("BF.ADD k d"), ":1");
-        assert!(info(&mut follower, "NEWEST") > now);
+        assert!(stat(&mut follower, "newest") > now);
         assert_eq!(follower.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :1]");
     });
 }

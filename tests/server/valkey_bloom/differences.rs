@@ -22,7 +22,8 @@ fn a_program_sees_what_the_page_says() {
             ("BF.RESERVE decimal 5.24e-4 100 LAYOUT valkey-bloom", "+OK"),
             ("BF.INFO decimal ERROR", "*[$8 0.000524]"),
             ("BF.RESERVE other 0.5 100", "+OK"),
-            ("BF.INFO other ERROR", "*[$4 0.25]"),
+            ("BF.STATS other error_rate", "*[$10 error_rate $4 0.25]"),
+            ("BF.INFO other ERROR", "-Invalid information value"),
             ("BF.EXISTS string item", ":0"),
             ("BF.MEXISTS list a b", "*[:0 :0]"),
             // Without ITEMS.

@@ -10,7 +10,11 @@ use crate::redisbloom::seen::restore;
 /// Asserts that the key holds the recorded filter.
 fn assert_recorded(client: &mut Client, key: &str, filter: &Recorded) {
     assert_eq!(client.ask(&format!("TYPE {key}")), "+bloomfltr", "{key}");
-    assert_eq!(client.ask(&format!("BF.INFO {key} LAYOUT")), "*[$12 valkey-bloom]", "{key}");
+    assert_eq!(
+        client.ask(&format!("BF.STATS {key} layout")),
+        "*[$6 layout $12 valkey-bloom]",
+        "{key}"
+    );
     for (field, name) in [
         ("CAPACITY", "Capacity"),
         ("SIZE", "Size"),

@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, numbered};
 
-use crate::windowed::{RATE, answers, info};
+use crate::windowed::{RATE, answers, stat};
 
 const CAPACITY: usize = 200;
 
@@ -32,7 +32,7 @@ fn items_are_forgotten_a_generation_after_the_window() {
                     }
                 }
                 // Without repetitions there are no overflow layers.
-                let layers = info(&mut client, "k", "FILTERS");
+                let layers = stat(&mut client, "k", "layers");
                 assert!(
                     [format!(":{}", generations + 1), format!(":{generations}")].contains(&layers)
                 );

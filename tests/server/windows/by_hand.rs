@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, show};
 
-use crate::windowed::{RATE, info};
+use crate::windowed::{RATE, stat};
 
 #[test]
 fn a_full_generation_refuses_until_the_next() {
@@ -26,7 +26,7 @@ fn a_full_generation_refuses_until_the_next() {
         assert_eq!(client.ask("BF.MEXISTS k a b c d e f"), "*[:1 :0 :0 :1 :1 :0]");
         assert_eq!(client.ask("BF.CARD k"), ":3");
         assert_eq!(client.ask("BF.MADD k b c f"), "*[:1 :1 :1]");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+        assert_eq!(stat(&mut client, "k", "layers"), ":3");
     });
 }
 
@@ -46,15 +46,15 @@ fn present_items_need_no_room_without_refreshing() {
 fn rotation_at_a_time_sets_the_opening_time() {
     Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
-        let opened = info(&mut client, "k", "NEWEST");
+        let opened = stat(&mut client, "k", "newest");
         // A time before the newest generation was opened counts as that time.
         client.ok("BF.ROTATE k at 5");
-        assert_eq!(info(&mut client, "k", "NEWEST"), opened);
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":2");
+        assert_eq!(stat(&mut client, "k", "newest"), opened);
+        assert_eq!(stat(&mut client, "k", "layers"), ":2");
         for _ in 0..10 {
             client.ok("BF.ROTATE k");
         }
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+        assert_eq!(stat(&mut client, "k", "layers"), ":3");
         let reply = show(&client.call("BF.DEBUG k"));
         assert!(reply.contains("generation:9 ") && reply.contains("generation:11 "), "{reply}");
     });

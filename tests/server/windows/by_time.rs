@@ -4,7 +4,7 @@ use bloomline_harness::{Setup, numbered, until};
 
 use crate::inspect::number;
 use crate::windowed::{GENERATION_BYTES, GENERATIONS};
-use crate::windowed::{RATE, age, answers, header, info, number_at, set_number};
+use crate::windowed::{RATE, age, answers, header, number_at, set_number, stat};
 
 /// Milliseconds of a slot: so long that the time which a test takes does not matter.
 const SLOT: u64 = 1_000_000_000;
@@ -36,8 +36,8 @@ fn items_are_found_for_the_window_and_at_most_a_slot() {
             }
             let distinct = format!(":{}", (step + 1).min(9));
             assert_eq!(client.ask("BF.CARD k"), distinct);
-            assert_eq!(info(&mut client, "k", "ITEMS"), distinct);
-            assert_eq!(info(&mut client, "k", "FILTERS"), distinct);
+            assert_eq!(stat(&mut client, "k", "items"), distinct);
+            assert_eq!(stat(&mut client, "k", "layers"), distinct);
         }
         assert_eq!(number(&mut client, "rotations"), 29);
         assert_eq!(number(&mut client, "generations_dropped"), 21);
@@ -74,13 +74,13 @@ fn a_generation_may_be_dropped_without_opening_one() {
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         age(&mut client, "k", 8 * SLOT + SLOT / 2);
         assert_eq!(client.ask("BF.ADD k new"), ":1");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":2");
+        assert_eq!(stat(&mut client, "k", "layers"), ":2");
         age(&mut client, "k", SLOT / 2);
         assert_eq!(client.ask("BF.MEXISTS k old new"), "*[:0 :1]");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":2");
+        assert_eq!(stat(&mut client, "k", "layers"), ":2");
         // A repeated item drops it as well.
         assert_eq!(client.ask("BF.ADD k new"), ":0");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":1");
+        assert_eq!(stat(&mut client, "k", "layers"), ":1");
         assert_eq!(number(&mut client, "rotations"), 1);
         assert_eq!(number(&mut client, "generations_dropped"), 1);
     });
@@ -114,7 +114,7 @@ fn opening_times_in_the_future_forget_nothing() {
         assert_eq!(client.ask("BF.MADD ahead a c"), "*[:0 :1]");
         assert_eq!(client.ask("BF.MEXISTS ahead a b c d"), "*[:1 :1 :1 :0]");
         assert_eq!(client.ask("BF.CARD ahead"), ":3");
-        assert_eq!(info(&mut client, "ahead", "FILTERS"), ":1");
+        assert_eq!(stat(&mut client, "ahead", "layers"), ":1");
         let debug = client.ask("BF.DEBUG ahead");
         assert!(debug.ends_with("generation:0 age:0]"), "{debug}");
     });

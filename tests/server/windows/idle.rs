@@ -3,7 +3,7 @@
 use bloomline_harness::{for_each_server, int};
 
 use crate::inspect::number;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, info, time};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, stat, time};
 
 #[test]
 fn an_idle_filter_drops_everything_in_one_step() {
@@ -16,23 +16,23 @@ fn an_idle_filter_drops_everything_in_one_step() {
                 assert_eq!(client.ask(&format!("BF.ADD k item:{generation}")), ":1");
                 clock.advance(SLOT);
             }
-            assert_eq!(info(&mut client, "FILTERS"), 9, "layers");
+            assert_eq!(stat(&mut client, "layers"), 9, "layers");
             clock.advance(idle);
             // Reading changes nothing.
             let before = digest(&mut client);
             assert_eq!(client.ask("BF.EXISTS k item:11"), ":0");
             assert_eq!(client.ask("BF.MEXISTS k item:10 item:11"), "*[:0 :0]");
             assert_eq!(client.ask("BF.CARD k"), ":0");
-            assert_eq!(info(&mut client, "ITEMS"), 0);
+            assert_eq!(stat(&mut client, "items"), 0);
             assert_eq!(digest(&mut client), before);
 
             let dropped = number(&mut client, "generations_dropped");
             assert_eq!(client.ask("BF.ADD k new"), ":1");
             assert_eq!(number(&mut client, "generations_dropped"), dropped + 9);
-            assert_eq!(info(&mut client, "FILTERS"), 1, "layers");
+            assert_eq!(stat(&mut client, "layers"), 1, "layers");
             assert_eq!(client.ask("BF.CARD k"), ":1");
-            let opened = info(&mut client, "NEWEST");
-            assert_eq!(opened, info(&mut client, "OLDEST"));
+            let opened = stat(&mut client, "newest");
+            assert_eq!(opened, stat(&mut client, "oldest"));
             assert!((time(&mut client) - opened / 1000).abs() < 100, "opened at {opened}");
             assert_eq!(client.ask("BF.ADD k item:11"), ":1");
         }
@@ -48,14 +48,14 @@ fn a_clock_that_jumps_back_forgets_nothing_early() {
             clock.advance(SLOT);
         }
         assert_eq!(client.ask("BF.ADD k before"), ":1");
-        let newest = info(&mut client, "NEWEST");
+        let newest = stat(&mut client, "newest");
         for hours in [1, 5, 24 * 365] {
             clock.advance(-3600 * hours);
             // More than the regular layer holds: the generation grows.
             for index in 0..200 {
                 assert_eq!(client.ask(&format!("BF.ADD k back:{hours}:{index}")), ":1");
             }
-            assert_eq!(info(&mut client, "NEWEST"), newest);
+            assert_eq!(stat(&mut client, "newest"), newest);
             let found = "BF.MEXISTS k early:0 early:3 before back:1:0 back:1:199";
             assert_eq!(client.ask(found), "*[:1 :1 :1 :1 :1]");
         }
