@@ -70,12 +70,12 @@ pub mod valkey {
 
 /// A value as numbers and strings, for hosts that store it so.
 pub mod stream {
-    pub use crate::stream::{ReadFields, Text, VERSION, WriteFields};
+    pub use crate::stream::{OwnedBytes, ReadFields, VERSION, WriteFields};
 }
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
     pub use crate::cuckoo::bloomline::CuckooSpec;
-    pub use crate::cuckoo::redisbloom::CuckooOptions;
+    pub use crate::cuckoo::options::CuckooOptions;
     pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

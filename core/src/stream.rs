@@ -26,7 +26,7 @@ pub(crate) const BLOOMLINE: u64 = u64::MAX;
 pub const BITS_STRING: usize = 2 << 20;
 
 /// A string of a stream.
-pub trait Text: AsRef<[u8]> + Sized {
+pub trait OwnedBytes: AsRef<[u8]> + Sized {
     /// The memory of the string as words.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ pub trait Text: AsRef<[u8]> + Sized {
     fn into_words(self) -> Result<Words, Self>;
 }
 
-impl Text for Vec<u8> {
+impl OwnedBytes for Vec<u8> {
     fn into_words(self) -> Result<Words, Self> {
         Err(self)
     }
@@ -43,7 +43,7 @@ impl Text for Vec<u8> {
 
 pub trait ReadFields {
     /// A string of the stream.
-    type Text: Text;
+    type Bytes: OwnedBytes;
     /// Why nothing can be read, or the error of the filter.
     type Error: From<Error>;
 
@@ -66,7 +66,7 @@ pub trait ReadFields {
     /// # Errors
     ///
     /// Those of the stream.
-    fn string(&mut self) -> Result<Self::Text, Self::Error>;
+    fn string(&mut self) -> Result<Self::Bytes, Self::Error>;
 
     /// Reads a string that should have `bytes` bytes, after a check that there is memory for it if
     /// the stream does not check that itself.
@@ -74,7 +74,7 @@ pub trait ReadFields {
     /// # Errors
     ///
     /// Lack of memory, and those of the stream.
-    fn long_string(&mut self, bytes: u64) -> Result<Self::Text, Self::Error> {
+    fn long_string(&mut self, bytes: u64) -> Result<Self::Bytes, Self::Error> {
         let _ = bytes;
         self.string()
     }

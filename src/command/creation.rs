@@ -5,7 +5,6 @@ use std::ffi::CStr;
 
 use super::error::{self, Failure};
 use super::handler::Call;
-use super::lifetime::Lifetime;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::family::Family;
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
@@ -26,9 +25,9 @@ pub fn seed(given: Option<u64>) -> Result<u64, Failure> {
     }
 }
 
-/// Lets a new key expire if TTL is given.
-pub fn expire(key: &mut Key, lifetime: Lifetime) {
-    if let Some(millis) = lifetime.ttl {
+/// Lets a new key expire if there is a time, in milliseconds.
+pub fn expire(key: &mut Key, ttl: Option<u64>) {
+    if let Some(millis) = ttl {
         key.expire_after(millis);
     }
 }

@@ -13,7 +13,6 @@ mod float;
 mod handler;
 mod help;
 mod items;
-mod lifetime;
 mod lines;
 mod option;
 mod packed;

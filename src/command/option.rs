@@ -9,6 +9,10 @@ use super::syntax::KEY;
 use crate::policy::layout::{CHOICES, CUCKOO_CHOICES, LayoutRow};
 use crate::server::args::{Arg, Args};
 use crate::server::command_docs::{ArgKind, ArgSpec};
+use bloomline_core::host::MAX_WINDOW_MILLIS;
+
+/// The largest number of seconds for WINDOW and TTL.
+const MAX_SECONDS: u64 = MAX_WINDOW_MILLIS / 1000;
 
 /// A command that takes options.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -184,4 +188,29 @@ pub fn error_rate(
 ) -> Result<f64, Failure> {
     let rate = arg.number().ok_or(not_a_number)?;
     if rate > 0.0 && rate < 1.0 { Ok(rate.min(most)) } else { Err(out_of_range.into()) }
+}
+
+/// The value of TTL in milliseconds, after which the key expires.
+///
+/// # Errors
+///
+/// The error reply: the value is out of range.
+pub fn ttl(arg: Arg) -> Result<u64, Failure> {
+    millis(arg, "TTL")
+}
+
+/// Seconds as milliseconds.
+///
+/// # Errors
+///
+/// The error reply: the number called `name` is out of range.
+pub fn millis(arg: Arg, name: &str) -> Result<u64, Failure> {
+    let seconds = arg.integer().and_then(|given| u64::try_from(given).ok());
+    seconds.filter(|seconds| (1..=MAX_SECONDS).contains(seconds)).map(|n| n * 1000).ok_or_else(
+        || {
+            Failure::Formatted(format!(
+                "ERR {name} must be in the range [1, {MAX_SECONDS}] seconds"
+            ))
+        },
+    )
 }

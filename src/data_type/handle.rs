@@ -235,7 +235,7 @@ impl<'a, F: DataType> FilterMut<'a, F> {
         unsafe { self.value.read() }
     }
 
-    /// Calls `write` with the filter, to which it adds items. Its result says whether it did.
+    /// Calls `write` with the filter. Its result says whether it has changed it.
     #[inline(always)]
     pub fn write<T: Outcome>(&mut self, write: impl FnOnce(&mut F) -> T) -> T {
         self.write_beside(F::before_change, write)

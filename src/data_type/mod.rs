@@ -8,7 +8,7 @@
 //! | [`registry`], [`server_type`] | all: the types of the server, and which of them a filter has |
 //! | `callbacks` | the server: the table of callbacks, and the short ones |
 //! | `rdb`, `encodings`, `stream` | RDB files, DUMP, full synchronization |
-//! | [`copies`] | COPY, and what replicas with RedisBloom get of it |
+//! | [`copies`] | COPY |
 //! | `aof` | filters as commands: AOF rewrite |
 //! | `defrag` | active defragmentation |
 

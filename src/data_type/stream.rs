@@ -11,7 +11,7 @@ use crate::server::rdb::{LoadedString, ReadError, Reader, Writer};
 use bloomline_core::Error;
 use bloomline_core::host::Words;
 use bloomline_core::host::pages::LARGE;
-use bloomline_core::host::stream::{ReadFields, Text, WriteFields};
+use bloomline_core::host::stream::{OwnedBytes, ReadFields, WriteFields};
 
 /// The stream that a filter is saved to.
 pub struct Saver(pub Writer);
@@ -45,7 +45,7 @@ impl Loader {
 }
 
 impl ReadFields for Loader {
-    type Text = LoadedString;
+    type Bytes = LoadedString;
     type Error = LoadError;
 
     fn unsigned(&mut self) -> Result<u64, LoadError> {
@@ -75,7 +75,7 @@ impl ReadFields for Loader {
     }
 }
 
-impl Text for LoadedString {
+impl OwnedBytes for LoadedString {
     fn into_words(self) -> Result<Words, Self> {
         let len = self.bytes().len() as u64;
         // SAFETY: the server's allocator, which is the global one, allocated the string with this

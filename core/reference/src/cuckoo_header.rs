@@ -63,7 +63,7 @@ pub struct Header {
     pub seed: u64,
     pub deletes: u64,
     /// The next slot to drain of the table before the newest, if that is doubled.
-    pub drained: Option<u64>,
+    pub doubling_at: Option<u64>,
     /// Where the bytes of the next table begin.
     pub end: u64,
     /// Oldest first.
@@ -100,7 +100,7 @@ impl Header {
             error_rate: f64::from_bits(word(24)),
             seed: word(32),
             deletes: word(40),
-            drained: (bytes[13] != 0).then(|| word(48)),
+            doubling_at: (bytes[13] != 0).then(|| word(48)),
             end: word(56),
             tables: tables.collect(),
         }
@@ -112,12 +112,12 @@ impl Header {
         for number in [1u16, 1] {
             bytes.extend(number.to_le_bytes());
         }
-        bytes.extend([self.bucket_size, self.drained.is_some().into()]);
+        bytes.extend([self.bucket_size, self.doubling_at.is_some().into()]);
         for number in [self.max_iterations, self.expansion, self.tables.len() as u16, 0, 0] {
             bytes.extend(number.to_le_bytes());
         }
         bytes.extend(self.error_rate.to_le_bytes());
-        for number in [self.seed, self.deletes, self.drained.unwrap_or(0), self.end] {
+        for number in [self.seed, self.deletes, self.doubling_at.unwrap_or(0), self.end] {
             bytes.extend(number.to_le_bytes());
         }
         for table in &self.tables {
@@ -136,7 +136,7 @@ impl Header {
     /// The sum of the rates of all tables when they are full. A table that is doubled does not
     /// count, because its entries count for the table that they are moved to.
     pub fn rate_for_life(&self) -> f64 {
-        let doubled = self.drained.map(|_| self.tables.len() - 2);
+        let doubled = self.doubling_at.map(|_| self.tables.len() - 2);
         let tables = self.tables.iter().enumerate().filter(|(index, _)| Some(*index) != doubled);
         let rate =
             |table: &Table| limit(table.windows << table.spare) as f64 / table.prefixes() as f64;

@@ -618,7 +618,7 @@ fn cuckoo() -> Vec<Row> {
         ("too many copies", |it| insert_copies(it, 3, (1 << 58) + 1)),
         ("no copies", |it| insert_copies(it, 3, 0)),
         ("a prefix that is not there", |it| insert_copies(it, u64::MAX, 1)),
-        ("a drained slot behind the last", |it| it.drained = Some(u64::MAX)),
+        ("a drained slot behind the last", |it| it.doubling_at = Some(u64::MAX)),
     ];
     let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
     let spec = CuckooSpec { capacity: 20, error_rate: 0.01, options };

@@ -93,7 +93,7 @@ impl From<Error> for FieldError {
 pub struct FieldReader<'a>(pub &'a [Field]);
 
 impl ReadFields for FieldReader<'_> {
-    type Text = Vec<u8>;
+    type Bytes = Vec<u8>;
     type Error = FieldError;
 
     fn unsigned(&mut self) -> Result<u64, FieldError> {

@@ -85,6 +85,7 @@
 //! | [`any`] | a filter of any layout, or a windowed one |
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: geometry, layer, header |
 //! | [`classic`] | the bits of an item in RedisBloom's layout and valkey-bloom's |
+//! | [`length`] | the lengths of headers, which distinguish the layouts |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
 //! | [`merge`], [`compact`] | the union of filters; smaller layers: a file for each layout |
 //! | [`window`] | windowed filters: a ring of generations |
@@ -112,6 +113,7 @@ pub mod bloomline;
 pub mod classic;
 pub mod compact;
 pub mod layer;
+pub mod length;
 pub mod merge;
 pub mod redisbloom;
 pub mod scalable;

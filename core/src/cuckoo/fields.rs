@@ -17,7 +17,8 @@
 
 use super::AnyCuckoo;
 use super::bloomline::BloomlineCuckoo;
-use super::redisbloom::{CuckooOptions, RedisBloomCuckoo};
+use super::options::CuckooOptions;
+use super::redisbloom::RedisBloomCuckoo;
 use super::tables::Tables;
 use crate::permit::Permit;
 use crate::stream::{BITS_STRING, BLOOMLINE, ReadFields, VERSION, WriteFields, read_bits};

@@ -6,6 +6,7 @@
 pub mod bloomline;
 mod fields;
 mod group;
+pub mod options;
 pub mod redisbloom;
 mod tables;
 pub mod work;
@@ -14,8 +15,9 @@ use std::ptr::NonNull;
 
 use self::bloomline::header::MAGIC;
 use self::bloomline::{BloomlineCuckoo, CuckooSpec};
+use self::options::CuckooOptions;
+use self::redisbloom::RedisBloomCuckoo;
 pub use self::redisbloom::header::HEADER_BYTES;
-use self::redisbloom::{CuckooOptions, RedisBloomCuckoo};
 use self::tables::{Effort, Tables};
 use crate::error::Error;
 use crate::memory::words::Mover;

@@ -40,14 +40,14 @@ fn assert_refused(header: &[u8], what: &str) {
 }
 
 /// The header of a filter of three tables at least, of which one is drained, with lists.
-fn drained() -> Header {
+fn doubling_at() -> Header {
     let (mut filter, mut number) = (empty(), 0);
     loop {
         for _ in 0..if number % 20 == 0 { 6 } else { 1 } {
             filter.insert(&item(number), &mut granted).unwrap();
         }
         let header = Header::of(&filter);
-        if header.tables.len() >= 4 && header.drained.is_some_and(|at| at >= 16) {
+        if header.tables.len() >= 4 && header.doubling_at.is_some_and(|at| at >= 16) {
             return header;
         }
         number += 1;
@@ -77,7 +77,7 @@ fn accepts_what_it_encodes() {
     }
     compact(&mut filter);
     assert_accepted(&filter.encode_header(), "compacted");
-    assert_accepted(&drained().encode(), "drained");
+    assert_accepted(&doubling_at().encode(), "doubling_at");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn refuses_each_number_out_of_range() {
         }),
         ("the largest prefix", |it| _ = newest(it).list.insert(u64::MAX, 1)),
         ("a list of a source", |it| _ = source(it).list.insert(0, 1)),
-        ("a position past the last slot", |it| it.drained = Some(source(it).windows + 1)),
-        ("the largest position", |it| it.drained = Some(u64::MAX)),
+        ("a position past the last slot", |it| it.doubling_at = Some(source(it).windows + 1)),
+        ("the largest position", |it| it.doubling_at = Some(u64::MAX)),
         ("a source of as many windows", |it| {
             source(it).windows = newest(it).windows;
             source(it).bits = newest(it).bits;
@@ -141,7 +141,7 @@ fn refuses_each_number_out_of_range() {
         ("an end past all offsets", |it| it.end = (1 << 62) + 1),
     ];
     for (what, change) in changes {
-        let mut header = drained();
+        let mut header = doubling_at();
         change(&mut header);
         assert_refused(&header.encode(), what);
     }
@@ -149,7 +149,7 @@ fn refuses_each_number_out_of_range() {
 
 #[test]
 fn refuses_each_field_out_of_range() {
-    let mut header = drained();
+    let mut header = doubling_at();
     let valid = header.encode();
     let table = 64 + 40 * (header.tables.len() - 1);
     let long = header.tables.iter().position(|table| table.list.len() > 1).expect("a list");
@@ -267,8 +267,8 @@ fn refuses_a_position_without_a_source_and_other_headers() {
     let mut header = empty().encode_header();
     header[48] = 1;
     assert_refused(&header, "a position");
-    let header = Header { drained: Some(0), ..Header::of(&empty()) };
-    assert_refused(&header.encode(), "the only table is drained");
+    let header = Header { doubling_at: Some(0), ..Header::of(&empty()) };
+    assert_refused(&header.encode(), "the only table is doubling_at");
     for bytes in [&b""[..], b"bloomcko", b"bloomlin", &[0; 64], &[255; 64], &[0; 104]] {
         assert_refused(bytes, "another kind of header");
     }

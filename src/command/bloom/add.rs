@@ -12,11 +12,11 @@ use super::create::{self, RESERVED};
 use super::options::{Dialect, FilterOptions};
 use super::parse::{self, InsertArgs};
 use super::rotate::{ROTATED, Rotation, RotationOutcome};
+use super::window::WindowOptions;
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Room, count_refused};
-use crate::command::lifetime::Lifetime;
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
@@ -76,7 +76,7 @@ impl Handler for Insert {
             return Ok(());
         }
         let if_missing = insert.may_create.then_some(|| insert.options);
-        let target = AddTarget { if_missing, lifetime: insert.options.lifetime };
+        let target = AddTarget { if_missing, window: insert.options.window };
         add(call, insert.items, target, Replication::Items)
     }
 }
@@ -96,13 +96,13 @@ pub struct AddTarget<F> {
     /// The options with which a missing filter is created; if there are none, it is an error.
     pub if_missing: Option<F>,
     /// When an existing filter must forget.
-    pub lifetime: Lifetime,
+    pub window: WindowOptions,
 }
 
 impl<F> AddTarget<F> {
     /// Any filter, or the one of the options if there is none.
     pub fn any(if_missing: F) -> Self {
-        Self { if_missing: Some(if_missing), lifetime: Lifetime::default() }
+        Self { if_missing: Some(if_missing), window: WindowOptions::default() }
     }
 }
 
@@ -160,7 +160,7 @@ pub fn write_to<T: Outcome>(
     items: usize,
     write: impl FnOnce(&mut AnyFilter, u64) -> T,
 ) -> Result<WriteOutcome<AddOutcome<T>>, Failure> {
-    let AddTarget { mut if_missing, lifetime } = target;
+    let AddTarget { mut if_missing, window } = target;
     let mut is_pending = false;
     let create = |key: &mut Key| {
         let options = if_missing.take().ok_or(NOT_FOUND)?();
@@ -169,7 +169,7 @@ pub fn write_to<T: Outcome>(
         Ok(created.changed)
     };
     let prepare = |filter: &mut AnyFilter| {
-        lifetime.check_existing(filter)?;
+        window.check_existing(filter)?;
         Rotation::begin(call, filter, items)
     };
     let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {

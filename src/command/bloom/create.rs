@@ -67,8 +67,7 @@ pub fn create(
     items: usize,
 ) -> Result<Created, Failure> {
     let limits = Limits::of(call.source);
-    let lifetime = options.lifetime;
-    let windowed = lifetime.windowed(options.spec);
+    let windowed = options.window.windowed(options.spec);
     let created = match options.layout {
         Layout::Bloomline => {
             let seed = seed(options.seed)?;
@@ -94,7 +93,7 @@ pub fn create(
     let has_header = !is_pending && filter.valkey().is_none();
     let header = has_header.then(|| filter.encode_header());
     let changed = store(key, filter)?;
-    expire(key, lifetime);
+    expire(key, options.ttl);
     if let Some(header) = header {
         replicate_header::<AnyFilter>(call, key, &header);
     } else if !is_pending

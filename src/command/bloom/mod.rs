@@ -18,3 +18,4 @@ mod stats;
 mod syntax;
 pub mod table;
 mod valkey;
+mod window;

@@ -17,27 +17,28 @@ pub static OPTIONS: [CreateOption<Parser>; 14] = [
     ),
     CreateOption::own(option::LAYOUT, Parser::layout),
     CreateOption::own(WINDOW, |parser: &mut Parser, value| {
-        parser.options.lifetime.set_window(value?)
+        parser.options.window.set_window(value?)
     })
     .shown_as(Some(WINDOW_OR_LAST)),
     CreateOption::own(LAST, |parser: &mut Parser, _| {
-        parser.options.lifetime.is_last = true;
+        parser.options.window.is_last = true;
         Ok(())
     })
     .shown_as(None),
     CreateOption::own(
         ArgSpec::optional(c"generations", c"GENERATIONS", ArgKind::Integer),
-        |parser: &mut Parser, value| parser.options.lifetime.set_generations(value?),
+        |parser: &mut Parser, value| parser.options.window.set_generations(value?),
     ),
     CreateOption::own(
         ArgSpec::optional(c"norefresh", c"NOREFRESH", ArgKind::Token),
         |parser: &mut Parser, _| {
-            parser.options.lifetime.no_refresh = true;
+            parser.options.window.no_refresh = true;
             Ok(())
         },
     ),
     CreateOption::own(option::TTL, |parser: &mut Parser, value| {
-        parser.options.lifetime.set_ttl(value?)
+        parser.options.ttl = Some(option::ttl(value?)?);
+        Ok(())
     }),
     CreateOption::own(option::SEED, Parser::seed),
     CreateOption::own(

@@ -1,8 +1,8 @@
 //! The filter that a call creates: the defaults, and what each option sets.
 
 use super::valkey::{self, ValkeyOptions};
+use super::window::WindowOptions;
 use crate::command::error::{CANNOT_EXPAND, Failure};
-use crate::command::lifetime::Lifetime;
 use crate::command::option::{CreateCommand, Value, error_rate, layout, seed};
 use crate::policy::layout::LayoutRow;
 use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT};
@@ -20,7 +20,9 @@ pub struct FilterOptions {
     pub stored_expansion: u32,
     pub layout: Layout,
     /// When the filter forgets and the key expires.
-    pub lifetime: Lifetime,
+    pub window: WindowOptions,
+    /// Milliseconds after which the key expires.
+    pub ttl: Option<u64>,
     /// The seed of the hash, if the call chooses it.
     pub seed: Option<u64>,
     pub valkey: ValkeyOptions,
@@ -70,9 +72,9 @@ impl FilterOptions {
             Dialect::RedisBloom => Layout::RedisBloom,
             Dialect::ValkeyBloom => Layout::ValkeyBloom,
         };
-        let lifetime = Lifetime::default();
+        let window = WindowOptions::default();
         let valkey = ValkeyOptions::default();
-        Self { spec, stored_expansion: expansion, layout, lifetime, seed: None, valkey }
+        Self { spec, stored_expansion: expansion, layout, window, ttl: None, seed: None, valkey }
     }
 
     fn is_fixed(&self) -> bool {
@@ -87,7 +89,7 @@ impl FilterOptions {
         if self.valkey.are_given() && self.layout != Layout::ValkeyBloom {
             return Err(c"ERR TIGHTENING and VALIDATESCALETO need LAYOUT VALKEY-BLOOM".into());
         }
-        self.lifetime.check(self.spec.capacity, self.layout, has_growth)
+        self.window.check(self.spec.capacity, self.layout, has_growth)
     }
 
     /// Checks VALIDATESCALETO, also if the filter exists. What is replicated or loaded has passed

@@ -60,7 +60,7 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Fai
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     let header = filter.encode_header();
     let created = store(key, filter)?;
-    expire(key, new.lifetime);
+    expire(key, new.ttl);
     replicate_header::<AnyCuckoo>(call, key, &header);
     Ok(created)
 }

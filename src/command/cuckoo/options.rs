@@ -5,7 +5,6 @@ use std::ffi::CStr;
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::handler::Call;
-use crate::command::lifetime::Lifetime;
 use crate::command::option::CreateCommand::{Insert as OfInsert, Reserve};
 use crate::command::option::{self, CreateOption, Value, error_rate, layout, named, seed};
 use crate::command::syntax::{KEY, NAMED_ITEMS};
@@ -34,7 +33,7 @@ pub struct NewFilter {
     /// The value of SEED.
     pub seed: Option<u64>,
     /// When the key expires.
-    pub lifetime: Lifetime,
+    pub ttl: Option<u64>,
 }
 
 /// What the options of a call have set so far.
@@ -96,7 +95,8 @@ pub static OPTIONS: [CreateOption<Parser>; 9] = [
         Ok(())
     }),
     CreateOption::own(option::TTL, |parser: &mut Parser, value| {
-        parser.new.lifetime.set_ttl(value?)
+        parser.new.ttl = Some(option::ttl(value?)?);
+        Ok(())
     }),
     CreateOption::own(option::SEED, |parser: &mut Parser, value| {
         parser.new.seed = Some(seed(value?)?);
@@ -129,7 +129,7 @@ impl NewFilter {
             layout: None,
             error_rate: None,
             seed: None,
-            lifetime: Lifetime::default(),
+            ttl: None,
         }
     }
 

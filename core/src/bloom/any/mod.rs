@@ -4,8 +4,8 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
-use crate::bloom::bloomline::length::is_length;
 use crate::bloom::bloomline::{Common, Filter, SparseFilter};
+use crate::bloom::length::is_length;
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{self, RedisBloomFilter};
 use crate::bloom::scalable::{Increase, SAMPLE_PAGES};

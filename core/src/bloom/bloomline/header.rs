@@ -29,10 +29,10 @@
 
 use super::growth::Common;
 use super::irregular::{self, IrregularRecords};
-pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
-use super::length::{LISTED_BYTES, is_length, listed, pad_header};
 use super::sizing::REVISION;
 use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter, SparseFilter};
+pub use crate::bloom::length::{EXTENDED_BYTES, HEADER_BYTES};
+use crate::bloom::length::{LISTED_BYTES, is_length, listed, pad_header};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};

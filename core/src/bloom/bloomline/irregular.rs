@@ -8,8 +8,8 @@
 
 use super::fold::Fold;
 use super::growth::Common;
-use super::length::{is_length, padded_len};
 use super::shape::BlockedPlan;
+use crate::bloom::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_push;

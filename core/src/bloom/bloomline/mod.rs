@@ -8,7 +8,6 @@ pub mod header;
 pub mod irregular;
 #[allow(unsafe_code)]
 mod layer;
-pub mod length;
 pub mod locate;
 mod located;
 mod packed;

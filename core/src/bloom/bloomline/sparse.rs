@@ -20,12 +20,12 @@ use std::ptr::NonNull;
 
 use super::geometry::{Geometry, MAX_SECTORS};
 use super::growth::Common;
-use super::length::MOST_LISTED;
 use super::locate::{Spot, locate};
 use super::packed::{self, Numbers};
 use super::shape::{BlockedPlan, BlockedShape, LayerRef};
 use super::{Filter, sectors};
 use crate::bloom::layer::{Layer, Rules};
+use crate::bloom::length::MOST_LISTED;
 use crate::bloom::scalable::{self, Increase, SAMPLE_PAGES};
 use crate::chunk::Bits;
 use crate::error::Error;

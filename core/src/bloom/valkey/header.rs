@@ -16,7 +16,7 @@
 use super::ValkeyFilter;
 use super::layer::{Common, Shape};
 use super::valid::{LayerChecks, check_common, random_flag};
-use crate::bloom::bloomline::length::{pad_header, padded_len};
+use crate::bloom::length::{pad_header, padded_len};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::FieldReader;

@@ -2,6 +2,7 @@
 //! equal on every server.
 
 use crate::bloom::bloomline::BlockedPlan;
+use crate::bloom::bloomline::shape::FILTER_BYTES;
 use crate::memory::allocation::HEADER;
 
 /// The most bytes of bits of a generation in a small ring. A rotation copies a small ring.
@@ -22,10 +23,6 @@ const PACKED_BYTES: u64 = HEADER as u64 + size_of::<[u64; NUMBERS]>() as u64;
 
 /// Bytes that a small ring has for a generation besides its bits.
 const RECORD_BYTES: u64 = size_of::<u64>() as u64;
-
-/// Bytes of a filter with a large ring besides the ring: the size of
-/// [`AnyFilter`](crate::host::AnyFilter) on a 64-bit machine.
-const FILTER_BYTES: u64 = 96;
 
 /// Bytes of a large ring besides the bits of its layers, its older generations and their overflow
 /// layers: the size of [`Large`](super::ring::Large) on a 64-bit machine.

@@ -78,7 +78,7 @@ impl BloomlineCuckoo {
         let mut is_changed = self.deletes != 0;
         self.deletes = 0;
         is_changed |= self.finish_doubling(&mut halves, &mut visits);
-        if self.drained.is_none() {
+        if self.doubling_at.is_none() {
             is_changed |= self.move_to_older(&mut halves, &mut visits);
             is_changed |= self.halve(halves);
         }
@@ -108,7 +108,7 @@ impl BloomlineCuckoo {
     /// Entries that find no slot go to the list in the end, if the table that is freed is larger
     /// than its new entries. Otherwise the doubling goes on with them.
     fn finish_doubling(&mut self, halves: &mut Vec<Option<Words>>, visits: &mut u64) -> bool {
-        let Some(from) = self.drained else { return false };
+        let Some(from) = self.doubling_at else { return false };
         let [.., source, target] = &mut *self.tables else { return false };
         let used = source.used;
         let left = target.take_all(source, from, visits);
@@ -121,7 +121,7 @@ impl BloomlineCuckoo {
             return true;
         }
         let is_changed = source.used != used || left != from;
-        self.drained = Some(left);
+        self.doubling_at = Some(left);
         is_changed
     }
 
@@ -184,7 +184,7 @@ impl Table {
                     let purpose = Purpose::Move { is_limited: false, visits: &mut *visits };
                     self.store(prefix, purpose) == StoreResult::Stored
                 });
-                // What no item has there, is dropped.
+                // Only a forged value can stand there: it is dropped.
                 if is_taken {
                     source.clear(slot);
                 } else {

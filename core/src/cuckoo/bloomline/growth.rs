@@ -29,16 +29,16 @@ impl BloomlineCuckoo {
     /// or further one.
     #[inline(always)]
     pub(super) fn insert_or_grow(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
-        let mut drained = DRAINED_SLOTS;
+        let mut doubling_at = DRAINED_SLOTS;
         // A new table has room, and a list has memory after it has grown.
         loop {
-            if self.drained.is_some() {
-                self.reserve_for_drain(hash, drained)?;
+            if self.doubling_at.is_some() {
+                self.reserve_for_drain(hash, doubling_at)?;
             }
             let (mut stored, mut index) = self.store(hash);
-            if stored == StoreResult::NoRoom && self.drained.is_some() {
-                drained = HURRIED_SLOTS;
-                self.reserve_for_drain(hash, drained)?;
+            if stored == StoreResult::NoRoom && self.doubling_at.is_some() {
+                doubling_at = HURRIED_SLOTS;
+                self.reserve_for_drain(hash, doubling_at)?;
                 (stored, index) = self.store_above_limit(hash);
             }
             match stored {
@@ -48,8 +48,8 @@ impl BloomlineCuckoo {
                 StoreResult::ListFull => return Err(Error::Full(self.capacity())),
             }
         }
-        if self.drained.is_some() {
-            self.drain(drained);
+        if self.doubling_at.is_some() {
+            self.drain(doubling_at);
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl BloomlineCuckoo {
             && source.shape.doubled() == Some(target.shape)
         {
             target.list = std::mem::take(&mut source.list);
-            self.drained = Some(0);
+            self.doubling_at = Some(0);
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl BloomlineCuckoo {
     /// happens whole or not at all.
     #[inline(always)]
     fn reserve_for_drain(&mut self, hash: u64, slots: u64) -> Result<(), Error> {
-        let Some(from) = self.drained else { return Ok(()) };
+        let Some(from) = self.doubling_at else { return Ok(()) };
         let [.., source, target] = &mut *self.tables else { return Ok(()) };
         source.reserve_in(&mut target.list, from..from.saturating_add(slots), hash)
     }
@@ -163,13 +163,13 @@ impl BloomlineCuckoo {
     /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
     /// after its last slot. An entry that finds no room is tried again by the next call.
     fn drain(&mut self, slots: u64) {
-        let Some(from) = self.drained else { return };
+        let Some(from) = self.doubling_at else { return };
         let [.., source, target] = &mut *self.tables else { return };
         let end = from.saturating_add(slots).min(source.shape.slots());
         let at = target.take_from(source, from, end);
         if at < source.shape.slots() {
             source.release_drained(from, at);
-            self.drained = Some(at);
+            self.doubling_at = Some(at);
         } else {
             self.drop_source();
             // What was reserved for the doubling.
@@ -180,7 +180,7 @@ impl BloomlineCuckoo {
     /// Drops the table that was doubled, which is empty.
     pub(super) fn drop_source(&mut self) {
         let Some(source) = self.source_index() else { return };
-        self.drained = None;
+        self.doubling_at = None;
         let mut tables = std::mem::take(&mut self.tables).into_vec();
         tables.remove(source);
         self.tables = tables.into_boxed_slice();
@@ -241,7 +241,7 @@ impl Table {
             let group = source.next_group(&mut (first..after));
             self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
             for (taken, &(slot, prefix)) in (0..).zip(&group) {
-                // What no item has there, is dropped.
+                // Only a forged value can stand there: it is dropped.
                 if let Some(prefix) = prefix
                     && self.store(prefix, Purpose::Take) != StoreResult::Stored
                 {

@@ -4,8 +4,8 @@
 //! 0      8        10      12           13       14              16         18      20    24
 //! magic  version  sizing  bucket_size  doubles  max_iterations  expansion  tables  zeros
 //!
-//! 24          32    40       48       56   64
-//! error_rate  seed  deletes  drained  end
+//! 24          32    40       48           56   64
+//! error_rate  seed  deletes  doubling_at  end
 //!
 //! for each table, oldest first:
 //! 0        8     16     24      32     33     34     40
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! All numbers are little-endian. `doubles` is 1 if the table before the newest is being doubled,
-//! and `drained` is the first slot of it that has not been moved; otherwise both are 0.
+//! and `doubling_at` is the first slot of it that has not been moved; otherwise both are 0.
 //! `docs/format.md` describes the format.
 
 use arrayvec::ArrayVec;
@@ -26,7 +26,7 @@ use super::BloomlineCuckoo;
 use super::list::ENTRY_BYTES;
 use super::plan::{MAX_TABLES, Plan, TableRecord};
 use super::shape::TableShape;
-use crate::cuckoo::redisbloom::CuckooOptions;
+use crate::cuckoo::options::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
 use crate::fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
@@ -53,7 +53,7 @@ impl BloomlineCuckoo {
         fields.put(MAGIC);
         fields.put(VERSION.to_le_bytes());
         fields.put(REVISION.to_le_bytes());
-        fields.put([self.options.bucket_size, self.drained.is_some().into()]);
+        fields.put([self.options.bucket_size, self.doubling_at.is_some().into()]);
         fields.put(self.options.max_iterations.to_le_bytes());
         fields.put(self.options.expansion.to_le_bytes());
         fields.put((self.tables.len() as u16).to_le_bytes());
@@ -61,7 +61,7 @@ impl BloomlineCuckoo {
         fields.put(self.error_rate.to_le_bytes());
         fields.put(self.seed.to_le_bytes());
         fields.put(self.deletes.to_le_bytes());
-        fields.put(self.drained.unwrap_or(0).to_le_bytes());
+        fields.put(self.doubling_at.unwrap_or(0).to_le_bytes());
         fields.put(self.end.to_le_bytes());
         let entries: u64 = self.tables.iter().map(|table| table.list.len()).sum();
         let records = RECORD_BYTES * self.tables.len() + entries as usize * ENTRY_BYTES as usize;
@@ -131,10 +131,12 @@ impl<'a> Plan<'a> {
         let error_rate = f64::from_le_bytes(fields.take());
         let seed = u64::from_le_bytes(fields.take());
         let deletes = u64::from_le_bytes(fields.take());
-        let drained = match (doubles, u64::from_le_bytes(fields.take())) {
+        let doubling_at = match (doubles, u64::from_le_bytes(fields.take())) {
             (0, 0) => None,
-            (1, drained) => Some(drained),
-            (_, drained) => return Err(HeaderError::from(CuckooError::Doubling(drained)).into()),
+            (1, doubling_at) => Some(doubling_at),
+            (_, doubling_at) => {
+                return Err(HeaderError::from(CuckooError::Doubling(doubling_at)).into());
+            }
         };
         let end = u64::from_le_bytes(fields.take());
         let too_many = HeaderError::from(CuckooError::Tables(count.into()));
@@ -154,7 +156,7 @@ impl<'a> Plan<'a> {
         if !entries.is_empty() {
             return Err(length.into());
         }
-        let plan = Self { options, error_rate, seed, deletes, drained, end, tables };
+        let plan = Self { options, error_rate, seed, deletes, doubling_at, end, tables };
         plan.check()?;
         Ok(plan)
     }

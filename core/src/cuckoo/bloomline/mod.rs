@@ -50,7 +50,7 @@ use self::plan::Plan;
 pub use self::shape::MIN_ERROR_RATE;
 use self::shape::TableShape;
 use self::table::Table;
-use super::redisbloom::CuckooOptions;
+use super::options::CuckooOptions;
 use super::tables::{Effort, Slots, Tables};
 use crate::error::{Error, HeaderError};
 use crate::hash::xxh3::item_hash;
@@ -77,7 +77,7 @@ pub struct BloomlineCuckoo {
     deletes: u64,
     /// If a table is being doubled: the first slot of it that has not been moved yet. That table is
     /// the one before the newest.
-    drained: Option<u64>,
+    doubling_at: Option<u64>,
     /// Where the bytes of the next table may begin. See [`Table::start`].
     end: u64,
     /// Oldest first, 1 to [`plan::MAX_TABLES`].
@@ -93,7 +93,7 @@ impl fmt::Debug for BloomlineCuckoo {
         to.debug_struct("BloomlineCuckoo")
             .field("error_rate", &self.error_rate)
             .field("deletes", &self.deletes)
-            .field("drained", &self.drained)
+            .field("doubling_at", &self.doubling_at)
             .field("tables", &shapes)
             .finish_non_exhaustive()
     }
@@ -126,7 +126,7 @@ impl BloomlineCuckoo {
         Self::request(permit, [shape.bytes()], 0, 1)?;
         let tables = try_collect(1, [Table::zeroed(shape, 0, List::default())])?;
         let end = shape.bytes();
-        Ok(Self { seed, error_rate, deletes: 0, drained: None, end, tables, options })
+        Ok(Self { seed, error_rate, deletes: 0, doubling_at: None, end, tables, options })
     }
 
     /// The filter of a plan, with empty slots.
@@ -143,7 +143,7 @@ impl BloomlineCuckoo {
             seed: plan.seed,
             error_rate: plan.error_rate,
             deletes: plan.deletes,
-            drained: plan.drained,
+            doubling_at: plan.doubling_at,
             end: plan.end,
             tables: try_collect(plan.tables.len(), tables)?,
             options: plan.options,
@@ -220,7 +220,7 @@ impl BloomlineCuckoo {
 
     /// The index of the table that is being doubled.
     fn source_index(&self) -> Option<usize> {
-        self.drained.and_then(|_| self.tables.len().checked_sub(2))
+        self.doubling_at.and_then(|_| self.tables.len().checked_sub(2))
     }
 
     /// All tables but the one that is being doubled.
@@ -290,7 +290,7 @@ impl Tables for BloomlineCuckoo {
 
     /// A table that is being doubled counts once, with its successor.
     fn lasting_table_count(&self) -> u32 {
-        self.table_count() - u32::from(self.drained.is_some())
+        self.table_count() - u32::from(self.doubling_at.is_some())
     }
 
     /// Each table keeps its place in the bytes of the filter for life, behind all tables that came

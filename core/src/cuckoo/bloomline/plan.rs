@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 
 use super::list::{ENTRY_BYTES, Entry, MAX_COPIES};
 use super::shape::{MIN_ERROR_RATE, TableShape};
-use crate::cuckoo::redisbloom::CuckooOptions;
+use crate::cuckoo::options::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
 
 /// The most tables of a filter.
@@ -22,7 +22,7 @@ pub(super) struct Plan<'a> {
     pub(super) error_rate: f64,
     pub(super) seed: u64,
     pub(super) deletes: u64,
-    pub(super) drained: Option<u64>,
+    pub(super) doubling_at: Option<u64>,
     pub(super) end: u64,
     pub(super) tables: ArrayVec<TableRecord<'a>, MAX_TABLES>,
 }
@@ -100,16 +100,16 @@ impl Plan<'_> {
     /// A table that is being doubled has half the windows of the newest, as many prefixes, and no
     /// list.
     fn check_doubling(&self) -> Result<(), Error> {
-        let Some(drained) = self.drained else { return Ok(()) };
+        let Some(doubling_at) = self.doubling_at else { return Ok(()) };
         match self.tables.as_slice() {
             [.., source, target]
                 if source.shape.doubled() == Some(target.shape)
                     && source.list.is_empty()
-                    && drained < source.shape.slots() =>
+                    && doubling_at < source.shape.slots() =>
             {
                 Ok(())
             }
-            _ => Err(invalid(CuckooError::Doubling(drained))),
+            _ => Err(invalid(CuckooError::Doubling(doubling_at))),
         }
     }
 
@@ -117,7 +117,7 @@ impl Plan<'_> {
     /// being doubled is counted with its successor.
     fn check_rates(&self) -> Result<(), Error> {
         let too_many = invalid(CuckooError::Tables(self.tables.len() as u64));
-        let source = self.drained.and_then(|_| self.tables.len().checked_sub(2));
+        let source = self.doubling_at.and_then(|_| self.tables.len().checked_sub(2));
         let lasting = || {
             let tables = self.tables.iter().enumerate();
             tables.filter(|(index, _)| Some(*index) != source).map(|(_, table)| table)

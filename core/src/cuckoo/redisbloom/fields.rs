@@ -11,8 +11,9 @@
 //! of a table. RedisBloom calls a table a sub-filter.
 
 use super::RedisBloomCuckoo;
-use super::numbers::{CuckooNumbers, CuckooOptions};
+use super::numbers::CuckooNumbers;
 use super::table::Table;
+use crate::cuckoo::options::CuckooOptions;
 use crate::cuckoo::tables::{Slots, Tables};
 use crate::error::{CuckooError, Error, HeaderError};
 use crate::memory::lists::try_push;

@@ -1,5 +1,6 @@
 //! The numbers of a filter in RedisBloom's layout, and which of them are valid.
 
+use crate::cuckoo::options::CuckooOptions;
 use crate::error::CuckooError;
 
 /// The largest number of tables of a filter: 65,535, as in RedisBloom.
@@ -8,59 +9,7 @@ pub const MAX_TABLES: u32 = 65_535;
 /// The smallest exponent of a number of buckets that no table has: RedisBloom stores 56 bits.
 const LOG2_BUCKETS_END: u32 = 56;
 
-const MAX_EXPANSION: u64 = 32_768;
-
-/// What RedisBloom stores beside the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CuckooOptions {
-    /// Slots per bucket, 1 to 255.
-    pub bucket_size: u8,
-    /// How often an insertion replaces a fingerprint before it gives up, 1 to 65,535.
-    pub max_iterations: u16,
-    /// Buckets of a table divided by those of the table before it: a power of two up to 32,768, or
-    /// 0 for a filter that does not grow.
-    pub expansion: u16,
-}
-
 impl CuckooOptions {
-    /// Checks the ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`CuckooError`] with the first number that is out of range.
-    pub fn check(&self) -> Result<(), CuckooError> {
-        Self::from_numbers(
-            self.bucket_size.into(),
-            self.max_iterations.into(),
-            self.expansion.into(),
-        )
-        .map(drop)
-    }
-
-    fn from_numbers(
-        bucket_size: u64,
-        max_iterations: u64,
-        expansion: u64,
-    ) -> Result<Self, CuckooError> {
-        let in_range = |number: u64, max: u16| {
-            u16::try_from(number).ok().filter(|number| (1..=max).contains(number))
-        };
-        let bucket_size =
-            in_range(bucket_size, 255).ok_or(CuckooError::BucketSize(bucket_size))? as u8;
-        let max_iterations =
-            in_range(max_iterations, u16::MAX).ok_or(CuckooError::MaxIterations(max_iterations))?;
-        let is_valid = expansion == 0 || expansion.is_power_of_two() && expansion <= MAX_EXPANSION;
-        if !is_valid {
-            return Err(CuckooError::Expansion(expansion));
-        }
-        Ok(Self { bucket_size, max_iterations, expansion: expansion as u16 })
-    }
-
-    /// True if the filter does not grow.
-    pub(crate) fn is_fixed(&self) -> bool {
-        self.expansion == 0
-    }
-
     /// The binary logarithm of the buckets of table `index`, if the first table has
     /// `2^first_log2`. `None` if there is no such table.
     pub(super) fn log2_buckets(&self, first_log2: u8, index: u32) -> Option<u8> {

@@ -1,20 +1,17 @@
-//! The options of BF.RESERVE and BF.INSERT that say when items are forgotten and when the key
-//! expires: WINDOW, LAST, GENERATIONS, NOREFRESH and TTL.
+//! The options of BF.RESERVE and BF.INSERT that say when items are forgotten: WINDOW, LAST,
+//! GENERATIONS and NOREFRESH.
 
-use super::error::Failure;
+use crate::command::error::Failure;
+use crate::command::option;
 use crate::server::args::Arg;
 use bloomline_core::Layout;
 use bloomline_core::host::{
-    AnyFilter, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Spec, Window, WindowSpec,
-    WindowedFilter,
+    AnyFilter, MAX_GENERATIONS, MIN_GENERATIONS, Spec, Window, WindowSpec, WindowedFilter,
 };
 
-/// The largest number of seconds for WINDOW and TTL.
-const MAX_SECONDS: u64 = MAX_WINDOW_MILLIS / 1000;
-
-/// When a filter forgets, and when its key expires.
+/// When a filter forgets.
 #[derive(Clone, Copy, Default)]
-pub struct Lifetime {
+pub struct WindowOptions {
     /// Milliseconds of WINDOW.
     millis: Option<u64>,
     /// LAST
@@ -22,28 +19,16 @@ pub struct Lifetime {
     generations: Option<u32>,
     /// NOREFRESH
     pub no_refresh: bool,
-    /// Milliseconds after which the key expires.
-    pub ttl: Option<u64>,
 }
 
-impl Lifetime {
+impl WindowOptions {
     /// Sets the window from the value of WINDOW.
     ///
     /// # Errors
     ///
     /// The error reply: the value is out of range.
     pub fn set_window(&mut self, value: Arg) -> Result<(), Failure> {
-        self.millis = Some(millis(value, "window")?);
-        Ok(())
-    }
-
-    /// Sets when the key expires from the value of TTL.
-    ///
-    /// # Errors
-    ///
-    /// The error reply: the value is out of range.
-    pub fn set_ttl(&mut self, value: Arg) -> Result<(), Failure> {
-        self.ttl = Some(millis(value, "TTL")?);
+        self.millis = Some(option::millis(value, "window")?);
         Ok(())
     }
 
@@ -149,16 +134,4 @@ fn named(window: Window) -> String {
         Window::Last => "LAST".to_owned(),
         Window::Manual => "GENERATIONS alone".to_owned(),
     }
-}
-
-/// Seconds as milliseconds.
-fn millis(arg: Arg, name: &str) -> Result<u64, Failure> {
-    let seconds = arg.integer().and_then(|given| u64::try_from(given).ok());
-    seconds.filter(|seconds| (1..=MAX_SECONDS).contains(seconds)).map(|n| n * 1000).ok_or_else(
-        || {
-            Failure::Formatted(format!(
-                "ERR {name} must be in the range [1, {MAX_SECONDS}] seconds"
-            ))
-        },
-    )
 }
