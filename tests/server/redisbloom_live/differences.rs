@@ -48,7 +48,7 @@ pub const DIFFERENCES: [Difference; 22] = [
         },
     },
     Difference {
-        what: "hexadecimal rates, which RedisBloom reads where its server does",
+        what: "Redis: hexadecimal rates, which RedisBloom reads by the server",
         explains: |call| {
             let is_hexadecimal = |word: &Vec<u8>| word.to_ascii_lowercase().starts_with(b"0x");
             call.is(CREATING)

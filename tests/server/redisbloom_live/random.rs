@@ -314,8 +314,7 @@ fn redisbloom_and_bloomline_reply_alike() {
         }
         assert!(filters * 20 > cases, "{filters} of {cases} cases had filters");
         // A row that explains nothing any more has to go.
-        let is_of_kind =
-            |what: &str| !what.starts_with("Valkey") || kind.name.starts_with("valkey");
+        let is_of_kind = |what: &str| !what.starts_with("Redis:") || kind.name.starts_with("redis");
         let mut known = DIFFERENCES.iter().filter(|known| is_of_kind(known.what));
         let unseen = known.find(|known| !pair.seen.contains_key(known.what));
         if let Some(unseen) = unseen
