@@ -61,6 +61,14 @@ pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
     only_number(client, &format!("BF.INFO {key} {field}"))
 }
 
+/// The value of one field of BF.STATS, in RESP2.
+pub fn stat(client: &mut Client, key: &str, name: &str) -> String {
+    let reply = client.ask(&format!("BF.STATS {key} {name}"));
+    let value = reply.strip_prefix(&format!("*[${} {name} ", name.len()));
+    let value = value.and_then(|value| value.strip_suffix(']'));
+    value.unwrap_or_else(|| panic!("BF.STATS {key} {name} returned {reply}")).to_owned()
+}
+
 /// The number in the reply to BF.INFO or CF.INFO of one field.
 pub fn only_number(client: &mut Client, command: &str) -> u64 {
     let reply = client.ask(command);

@@ -55,7 +55,7 @@ pub fn time(client: &mut Client) -> i64 {
 
 /// A number of BF.STATS.
 pub fn stat(client: &mut Client, name: &str) -> i64 {
-    let value = crate::windowed::stat(client, "k", name);
+    let value = crate::inspect::stat(client, "k", name);
     let number = value.strip_prefix(':').and_then(|number| number.parse().ok());
     number.unwrap_or_else(|| panic!("{name} is {value}"))
 }

@@ -57,11 +57,3 @@ pub fn answers(reply: &Value) -> Vec<bool> {
     };
     items.iter().map(answer).collect()
 }
-
-/// The value of one field of BF.STATS, in RESP2.
-pub fn stat(client: &mut Client, key: &str, name: &str) -> String {
-    let reply = client.ask(&format!("BF.STATS {key} {name}"));
-    let value = reply.strip_prefix(&format!("*[${} {name} ", name.len()));
-    let value = value.and_then(|value| value.strip_suffix(']'));
-    value.unwrap_or_else(|| panic!("BF.STATS {key} {name} returned {reply}")).to_owned()
-}

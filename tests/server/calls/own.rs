@@ -121,7 +121,9 @@ fn packed(u: &mut Unstructured) -> Result<Words> {
 fn own(u: &mut Unstructured) -> Result<Words> {
     const FIELDS: [&str; 6] =
         ["ERROR", "LAYOUT", "tightening", "MAXSCALEDCAPACITY", "size", "nothing"];
-    let (name, rest) = match u.int_in_range(0..=15u8)? {
+    const STATS: [&str; 7] =
+        ["estimate", "FP_RATE", "layer_fills", "Layer_fp_rates", "oldest", "seed", "nothing"];
+    let (name, rest) = match u.int_in_range(0..=16u8)? {
         0..=2 => ("BF.BULKADD", packed(u)?),
         3 => ("bf.bulkexists", packed(u)?),
         4 => ("CF.BULKADD", packed(u)?),
@@ -133,6 +135,10 @@ fn own(u: &mut Unstructured) -> Result<Words> {
         11 | 12 if u.ratio(1, 4)? => ("BF.ROTATE", vec![word("AT"), number(u)?]),
         11 | 12 => ("BF.ROTATE", vec![]),
         13 => ("CF.ADD", vec![item(u)?]),
+        14 => {
+            let fields = (0..u.int_in_range(0..=2u8)?).map(|_| Ok(word(u.choose(&STATS)?)));
+            ("BF.STATS", fields.collect::<Result<Words>>()?)
+        }
         _ => {
             let sources = (0..u.int_in_range(1..=3u8)?).map(|_| key(u));
             ("BF.MERGE", sources.collect::<Result<Words>>()?)
@@ -153,7 +159,8 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
 /// True for commands that change no filter.
 pub fn reads(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name).to_uppercase();
-    ["EXISTS", "CARD", "INFO", "DEBUG", "SCANDUMP", "COUNT"].iter().any(|it| name.ends_with(it))
+    const READS: [&str; 7] = ["EXISTS", "CARD", "INFO", "STATS", "DEBUG", "SCANDUMP", "COUNT"];
+    READS.iter().any(|it| name.ends_with(it))
 }
 
 /// In one case of twelve, changes an argument: removes, repeats, inserts, moves or overwrites it.

@@ -51,6 +51,18 @@ fn size_is_equal_for_equal_filters() {
     });
 }
 
+#[test]
+fn valkey_blooms_fields_are_returned_by_name() {
+    Setup::new().check_rows(rows![
+        "BF.RESERVE k 0.01 100 LAYOUT valkey-bloom" => "+OK";
+        "BF.INFO k ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "BF.INFO k tightening" => "*[$3 0.5]" | "%{+Tightening ratio $3 0.5}";
+        "BF.INFO k MAXSCALEDCAPACITY" => "*[:<n>]" | "%{+Max scaled capacity :<n>}";
+        "BF.RESERVE fixed 0.01 100 NONSCALING LAYOUT valkey-bloom" => "+OK";
+        "BF.INFO fixed MAXSCALEDCAPACITY" => "*[_]" | "%{+Max scaled capacity _}";
+    ]);
+}
+
 /// Clients fail at other fields, so only BF.STATS has them. Those of valkey-bloom are fields of its
 /// layout.
 #[test]

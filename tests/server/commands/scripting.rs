@@ -3,7 +3,8 @@
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
-use crate::windowed::{RATE, age, stat};
+use crate::inspect::stat;
+use crate::windowed::{RATE, age};
 
 /// A library with a function that may write, one that may not, and one that tries although it may
 /// not.

@@ -3,8 +3,9 @@
 use bloomline_harness::{Client, Setup, for_each_server, numbered, rows, show};
 use redis::Value;
 
+use crate::inspect::stat;
 use crate::overlapping::add;
-use crate::windowed::{age, stat};
+use crate::windowed::age;
 
 /// The fields that BF.STATS returns, in RESP2.
 fn stats(client: &mut Client, line: &str) -> Vec<(String, String)> {

@@ -3,8 +3,8 @@
 
 use bloomline_harness::{Client, Clock, Replica, Setup, for_each_server, int};
 
-use crate::inspect::digest;
-use crate::windowed::{RATE, REFRESHES, header, stat};
+use crate::inspect::{digest, stat};
+use crate::windowed::{RATE, REFRESHES, header};
 
 /// Every order of the options.
 fn orders(options: &[&str]) -> Vec<String> {

@@ -2,8 +2,7 @@
 
 use bloomline_harness::Setup;
 
-use crate::inspect::{digest, totals};
-use crate::windowed::stat;
+use crate::inspect::{digest, stat, totals};
 
 const WINDOW: &str = "-ERR window must be in the range [1, 9007199254740] seconds";
 const TTL: &str = "-ERR TTL must be in the range [1, 9007199254740] seconds";

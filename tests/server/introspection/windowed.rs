@@ -2,7 +2,8 @@
 
 use bloomline_harness::{Setup, numbered, rows};
 
-use crate::windowed::{RATE, age, stat};
+use crate::inspect::stat;
+use crate::windowed::{RATE, age};
 
 #[test]
 fn all_fields_are_those_of_other_filters() {

@@ -4,9 +4,9 @@
 use bloomline_harness::{Clock, Setup, for_each_server, until};
 
 use super::leave;
-use crate::inspect::{info_field, number};
+use crate::inspect::{info_field, number, stat};
 use crate::timed;
-use crate::windowed::{RATE, age, stat};
+use crate::windowed::{RATE, age};
 
 const SLOT: u64 = 1_000_000_000;
 

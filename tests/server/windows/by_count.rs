@@ -2,7 +2,8 @@
 
 use bloomline_harness::{Setup, numbered};
 
-use crate::windowed::{RATE, answers, stat};
+use crate::inspect::stat;
+use crate::windowed::{RATE, answers};
 
 const CAPACITY: usize = 200;
 

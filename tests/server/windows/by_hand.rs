@@ -2,7 +2,8 @@
 
 use bloomline_harness::{Setup, show};
 
-use crate::windowed::{RATE, stat};
+use crate::inspect::stat;
+use crate::windowed::RATE;
 
 #[test]
 fn a_full_generation_refuses_until_the_next() {

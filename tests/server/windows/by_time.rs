@@ -2,9 +2,9 @@
 
 use bloomline_harness::{Setup, numbered, until};
 
-use crate::inspect::number;
+use crate::inspect::{number, stat};
 use crate::windowed::{GENERATION_BYTES, GENERATIONS};
-use crate::windowed::{RATE, age, answers, header, number_at, set_number, stat};
+use crate::windowed::{RATE, age, answers, header, number_at, set_number};
 
 /// Milliseconds of a slot: so long that the time which a test takes does not matter.
 const SLOT: u64 = 1_000_000_000;
