@@ -2,7 +2,7 @@
 //!
 //! | form | address of |
 //! |---|---|
-//! | 1 | the allocation of a filter of one small layer: header and bits |
+//! | 1 | the only allocation of a small filter, with or without a window: header and bits |
 //! | 2, 3 | the box that a filter in RedisBloom's or valkey-bloom's layout has anyway |
 
 use std::ptr::NonNull;
@@ -63,7 +63,7 @@ impl Packed {
         }
     }
 
-    /// True if the allocation is that of a layer, which moves with it.
+    /// True if the filter itself moves the allocation, since its bits are there.
     pub fn is_layer(self) -> bool {
         self.form == SMALL
     }

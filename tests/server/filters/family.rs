@@ -84,7 +84,7 @@ fn counts(client: &mut Client, key: &str) -> String {
 pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
     let family = Family::of(client, key);
     let mut seen = vec![digest(client, key), client.ask(&format!("TYPE {key}"))];
-    match family {
+    let header = match family {
         Family::Bloom => {
             seen.push(without_ages(&client.ask(&format!("BF.DEBUG {key}"))));
             for question in ["BF.INFO", "BF.STATS", "BF.CARD"] {
@@ -92,15 +92,17 @@ pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
                 // This one depends on the limits of the server.
                 seen.push(reply.split(" +Max scaled").next().unwrap().to_owned());
             }
-            seen.push(header(client, key).escape_ascii().to_string());
+            header(client, key)
         }
         Family::Cuckoo => {
             for question in ["CF.INFO", "CF.DEBUG"] {
                 seen.push(client.ask(&format!("{question} {key}")));
             }
-            seen.push(client.scandump_of("CF", key, 0).1.escape_ascii().to_string());
+            client.scandump_of("CF", key, 0).1
         }
-    }
+    };
+    // A header may begin with `-`, as an error does.
+    seen.push(format!("header {}", header.escape_ascii()));
     seen.push(family.answers(client, key));
     seen
 }
