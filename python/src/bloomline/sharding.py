@@ -293,11 +293,22 @@ class ShardedPrograms(Programs):
             yield from self._refuse_other_number()
         except BloomlineError:
             # Otherwise the other number would be refused too. Another program with this number may
-            # have added items since; if it adds them later, it notices that the shard is lost.
-            if is_first and not (yield from self._users[0].number("BF.CARD")):
+            # have gone on since; if it creates the other shards later, it notices that this one is
+            # lost.
+            if is_first and not (yield from self._is_in_use()):
                 yield [("DEL", self._keys[0])]
             raise
         yield from gather([each.create() for each in self.shards[1:]])
+
+    def _is_in_use(self) -> Program[bool]:
+        """Whether a program has created the shards after the first one, or has added items."""
+        # One batch: what happens after it is not seen.
+        calls: list[Call] = [("EXISTS", key) for key in self._keys[1:]]
+        replies = yield [*calls, ("BF.CARD", self._keys[0])]
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        return any(replies)
 
     def _refuse_other_number(self) -> Program[None]:
         """Raises a BloomlineError if the filter has another number of shards.
