@@ -189,8 +189,8 @@ pub enum CuckooError {
     MaxIterations(u64),
     #[error("expansion {0} is neither 0 nor a power of two up to 32768")]
     Expansion(u64),
-    /// Not 1 to 65,535, more than one in a filter that does not grow, or so many that the newest
-    /// would have 2^56 buckets or more.
+    /// Not 1 to 65,535, more than one in a filter that does not grow, or a number with which the
+    /// newest would have 2^56 buckets or more.
     #[error("a filter of these parameters cannot have {0} tables")]
     Tables(u64),
     /// Of the first table.

@@ -61,7 +61,7 @@ pub enum Refusal {
     Expansions { tables: u32, allowed: u64 },
 }
 
-/// What allows one filter so many bytes.
+/// What allows one filter these bytes, as text.
 fn allowance(bytes: u64) -> String {
     match setting::MAX_FILTER_BYTES.integer() {
         0 => format!("the machine has {bytes}, and bf-max-filter-bytes is not set"),

@@ -44,7 +44,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(cases)
 }
 
-/// The figures of filters with these options and so many items in each generation.
+/// The figures of filters with these options and `items` items in each generation.
 fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Result<Vec<f64>> {
     // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = match items {

@@ -112,7 +112,7 @@ pub fn error_rate(to: Context, filter: &AnyFilter) {
     to.bulk(format!("{:?}", filter.error_rate()).as_bytes());
 }
 
-/// Replies with the tightening ratio; null in other layouts than valkey-bloom's.
+/// Replies with the tightening ratio of a filter in valkey-bloom's layout.
 pub fn tightening(to: Context, filter: &AnyFilter) {
     match filter.valkey() {
         Some(filter) => to.bulk(format!("{:?}", filter.common().tightening).as_bytes()),
@@ -120,8 +120,8 @@ pub fn tightening(to: Context, filter: &AnyFilter) {
     }
 }
 
-/// Replies with the capacity that the filter can grow to within the limits; null in other layouts
-/// than valkey-bloom's, and for a filter that does not grow.
+/// Replies with the capacity that a filter in valkey-bloom's layout can grow to within the limits;
+/// null if it does not grow.
 pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
     let growing = filter.valkey().filter(|filter| filter.common().expansion > 0);
     let reach = growing.map(|filter| {
