@@ -9,7 +9,7 @@
 //! | [`server`] | the server's C interface as safe Rust | the core's pages and memory ledger |
 //! | [`policy`] | settings, limits, origin of a change, seeds, replication | core, `server` |
 //! | [`data_type`] | the value of a key: callbacks, handle for commands | core, `server`, `policy` |
-//! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`] |
+//! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`], [`data_type::replicate`] |
 //! | `module` | loading: what is registered, in which order | all |
 //!
 //! The global allocator has the core zero large blocks lazily, and with the feature `audit` reports

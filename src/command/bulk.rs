@@ -15,6 +15,7 @@ use super::items::no_memory;
 use super::packed::{self, BulkReply, Packed};
 use super::read::Contains;
 use crate::data_type::handle::DataType;
+use crate::data_type::replicate::{is_own, plainly};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::key::Key;
 
@@ -78,9 +79,9 @@ pub fn replicate_packed<F: DataType>(
 ) {
     let selected = changed.select(items.iter());
     match access::found::<F>(key) {
-        Some(filter) if !replicate::is_own(&*filter.open()) => {
+        Some(filter) if !is_own(&*filter.open()) => {
             let filter = (&*filter.open(), key.expires_at());
-            replicate::plainly(call.context, call.key, filter, by, selected);
+            plainly(call.context, call.key, filter, by, selected);
         }
         _ if changed.are_nearly_all() => call.context.replicate_verbatim(),
         _ if changed.is_empty() => {}

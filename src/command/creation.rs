@@ -5,8 +5,9 @@ use std::ffi::CStr;
 
 use super::error::{self, Failure};
 use super::handler::Call;
+use crate::data_type::handle::DataType;
+use crate::data_type::replicate::chunk;
 use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::family::Family;
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::key::Key;
@@ -33,8 +34,8 @@ pub fn expire(key: &mut Key, ttl: Option<u64>) {
 }
 
 /// Replicates a new filter by its header, and when its key expires.
-pub fn replicate_header<F: Family>(call: Call, key: &Key, header: &[u8]) {
-    replicate::chunk::<F>(call.context, call.key, 1, header);
+pub fn replicate_header<F: DataType>(call: Call, key: &Key, header: &[u8]) {
+    chunk::<F>(call.context, call.key, 1, header);
     replicate_expiry(call, key);
 }
 

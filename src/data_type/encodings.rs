@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 
 use super::family::DataType;
 use super::stream::{LoadError, Loader, Saver};
-use crate::policy::cuckoo;
+use crate::policy::defaults;
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::valkey::ValkeyFilter;
@@ -91,6 +91,6 @@ impl Encoding for Cuckoo {
 
     /// For versions that do not store a filter's options, those of the settings count.
     fn load(from: &mut Loader, version: u32, permit: Permit) -> Result<AnyCuckoo, LoadError> {
-        AnyCuckoo::decode_fields(from, version, cuckoo::default_options(), permit)
+        AnyCuckoo::decode_fields(from, version, defaults::cuckoo_options(), permit)
     }
 }

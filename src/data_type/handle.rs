@@ -7,12 +7,9 @@ use std::ptr::NonNull;
 
 pub use super::family::DataType;
 use super::value::{Opened, Value};
-use crate::policy::bloom::Before;
-use crate::policy::family::Family;
 use crate::policy::replicate::NewItems;
 use crate::server::audit;
 use crate::server::key::{Content, Key};
-use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::Compaction;
 
 /// What a key holds.
@@ -145,7 +142,7 @@ impl<T: Outcome, U> Outcome for (T, U) {
 /// In the builds with a debug allocator: ends the process if a filter could not be loaded again.
 /// Every filter passes here when it is created or loaded, and after each change.
 #[inline]
-fn check<F: Family>(filter: &F) {
+fn check<F: DataType>(filter: &F) {
     #[cfg(feature = "audit")]
     if let Err(error) = filter.check() {
         crate::server::log::warning(&format!("invalid filter: {error}; {filter:?}"));
@@ -235,10 +232,16 @@ impl<'a, F: DataType> FilterMut<'a, F> {
         unsafe { self.value.read() }
     }
 
-    /// Calls `write` with the filter. Its result says whether it has changed it.
+    /// Calls `write` with the filter, of which a Bloom filter without a window does nothing but
+    /// grow. The result says whether it has changed the filter.
     #[inline(always)]
     pub fn write<T: Outcome>(&mut self, write: impl FnOnce(&mut F) -> T) -> T {
-        self.write_beside(F::before_change, write)
+        self.write_beside(F::before_growth, write)
+    }
+
+    /// [`FilterMut::write`] for any change.
+    pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut F) -> T) -> T {
+        self.write_beside(F::before_change, change)
     }
 
     /// Calls `write` with the filter, and updates the totals, of which `before` says what is needed
@@ -285,7 +288,7 @@ impl<'a, F: DataType> FilterMut<'a, F> {
 
 /// Compares what a write said with what it did.
 #[cfg(feature = "audit")]
-fn compare<F: Family>(filter: &F, hash_before: u64, said: bool) {
+fn compare<F: DataType>(filter: &F, hash_before: u64, said: bool) {
     let is_changed = hash_of(filter) != hash_before;
     if is_changed != said {
         audit::wrong(&format!("filter changed: {is_changed}, its methods say {said}: {filter:?}"));
@@ -297,18 +300,11 @@ fn compare<F: Family>(filter: &F, hash_before: u64, said: bool) {
 
 /// A hash of everything about a filter: of the calls that would recreate it.
 #[cfg(feature = "audit")]
-fn hash_of<F: Family>(filter: &F) -> u64 {
+fn hash_of<F: DataType>(filter: &F) -> u64 {
     let mut hash = xxhash_rust::xxh3::Xxh3Default::new();
     filter.each_loadchunk(|iterator, data| {
         hash.update(&iterator.to_le_bytes());
         hash.update(data);
     });
     hash.digest()
-}
-
-impl FilterMut<'_, AnyFilter> {
-    /// [`FilterMut::write`] for a change in which the filter does not only grow.
-    pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
-        self.write_beside(Before::of_any_change, change)
-    }
 }

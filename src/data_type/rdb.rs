@@ -12,7 +12,6 @@ use super::family::DataType;
 use super::handle::{borrowed, into_raw};
 use super::stream::{LoadError, Loader, Saver};
 use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::family::Family;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::Limits;
 use crate::policy::source::Source;

@@ -1,67 +1,24 @@
 //! The types of the server, and which of them a filter has: that follows from its layout.
 //!
 //! A filter keeps its layout for life, and so its type: the type of a new value, of a loaded one
-//! and of a copy is that of [`DataType::server_type`].
+//! and of a copy is that of [`DataType::server_type`](super::family::DataType::server_type).
 
 use super::callbacks::methods;
 use super::encodings::{Bloom, Cuckoo, Encoding, ValkeyBloom};
-use super::family::DataType;
-use super::packed::Packed;
 use super::server_type::ServerType;
 use crate::server::loading::Loading;
-use bloomline_core::Layout;
-use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// RedisBloom's type of Bloom filters, which Bloomline's layout shares.
-static BLOOM: ServerType = row::<Bloom>();
-static VALKEY_BLOOM: ServerType = row::<ValkeyBloom>();
+pub static BLOOM: ServerType = row::<Bloom>();
+pub static VALKEY_BLOOM: ServerType = row::<ValkeyBloom>();
 /// RedisBloom's type of cuckoo filters, which Bloomline's layout shares.
-static CUCKOO: ServerType = row::<Cuckoo>();
+pub static CUCKOO: ServerType = row::<Cuckoo>();
 
-static BLOOM_TYPES: [&ServerType; 2] = [&BLOOM, &VALKEY_BLOOM];
-static CUCKOO_TYPES: [&ServerType; 1] = [&CUCKOO];
+pub static BLOOM_TYPES: [&ServerType; 2] = [&BLOOM, &VALKEY_BLOOM];
+pub static CUCKOO_TYPES: [&ServerType; 1] = [&CUCKOO];
 
 const fn row<E: Encoding>() -> ServerType {
     ServerType::new(E::NAME, E::VERSION, methods::<E>())
-}
-
-impl DataType for AnyFilter {
-    #[inline]
-    fn types() -> &'static [&'static ServerType] {
-        &BLOOM_TYPES
-    }
-
-    #[inline]
-    fn server_type(&self) -> &'static ServerType {
-        match self.layout() {
-            Layout::Bloomline | Layout::RedisBloom => &BLOOM,
-            Layout::ValkeyBloom => &VALKEY_BLOOM,
-        }
-    }
-
-    #[inline(always)]
-    fn pack(self) -> Result<Packed, Self> {
-        Packed::of(self)
-    }
-
-    #[inline(always)]
-    unsafe fn unpack(packed: Packed) -> Option<Self> {
-        // SAFETY: guaranteed by the caller.
-        Some(unsafe { packed.take() })
-    }
-}
-
-impl DataType for AnyCuckoo {
-    #[inline]
-    fn types() -> &'static [&'static ServerType] {
-        &CUCKOO_TYPES
-    }
-
-    #[inline]
-    fn server_type(&self) -> &'static ServerType {
-        &CUCKOO
-    }
 }
 
 /// Registers the types. False if the server refuses one.
@@ -73,8 +30,9 @@ pub fn register(loading: Loading) -> bool {
 mod tests {
     use std::ptr;
 
+    use super::super::family::DataType;
     use super::super::rdb::is_of_type;
-    use super::{BLOOM, Bloom, DataType, VALKEY_BLOOM, ValkeyBloom};
+    use super::{BLOOM, Bloom, VALKEY_BLOOM, ValkeyBloom};
     use bloomline_core::Error;
     use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter};
     use bloomline_core::host::{AnyFilter, Filter, Growth, Spec, valkey};

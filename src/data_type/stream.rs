@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 use std::fmt;
 
-use crate::policy::family::Names;
+use super::family::Names;
 use crate::policy::limits::{Limits, Refusal};
 use crate::server::alloc;
 use crate::server::rdb::{LoadedString, ReadError, Reader, Writer};

@@ -8,7 +8,7 @@ use crate::command::handler::Call;
 use crate::command::option::CreateCommand::{Insert as OfInsert, Reserve};
 use crate::command::option::{self, CreateOption, Value, error_rate, layout, named, seed};
 use crate::command::syntax::{KEY, NAMED_ITEMS};
-use crate::policy::cuckoo::{default_options, rounded};
+use crate::policy::defaults::{cuckoo_options, rounded};
 use crate::policy::setting::{
     CF_BUCKET_SIZE, CF_ERROR_RATE, CF_INITIAL_SIZE, CF_LAYOUT, MAX_CF_CAPACITY, max_bucket_size,
 };
@@ -125,7 +125,7 @@ impl NewFilter {
     pub fn by_default() -> Self {
         Self {
             capacity: CF_INITIAL_SIZE.integer(),
-            options: default_options(),
+            options: cuckoo_options(),
             layout: None,
             error_rate: None,
             seed: None,

@@ -11,8 +11,9 @@ use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::Room;
 use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
+use crate::data_type::replicate::{is_own, plainly};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
-use crate::policy::replicate::{self, ItemCommands, NewItems};
+use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -67,10 +68,10 @@ impl Handler for Mdel {
         });
         let changed = filter.close();
         commit(call, key, changed, counts(&deleted), |key| match access::found::<AnyCuckoo>(key) {
-            Some(filter) if !replicate::is_own(&*filter.open()) => {
+            Some(filter) if !is_own(&*filter.open()) => {
                 let filter = (&*filter.open(), key.expires_at());
                 let items = deleted.select(items.bytes());
-                replicate::plainly(call.context, call.key, filter, &DELETIONS, items);
+                plainly(call.context, call.key, filter, &DELETIONS, items);
             }
             _ if deleted.are_nearly_all() => call.context.replicate_verbatim(),
             _ => deleted.replicate(call.context, call.key, items, list, &DELETIONS),

@@ -4,6 +4,8 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
+use delegate::delegate;
+
 use crate::bloom::bloomline::{Common, Filter, SparseFilter};
 use crate::bloom::length::is_length;
 use crate::bloom::redisbloom::geometry::Options;
@@ -138,9 +140,44 @@ impl AnyFilter {
         }
     }
 
-    /// The header, in the filter's own layout.
-    pub fn encode_header(&self) -> Vec<u8> {
-        any!(self, filter => filter.encode_header())
+    delegate! {
+        to match self {
+            Self::Bloomline(filter) => filter,
+            Self::Sparse(filter) => filter,
+            Self::Windowed(filter) => filter,
+            Self::RedisBloom(filter) => filter,
+            Self::ValkeyBloom(filter) => filter,
+        } {
+            pub fn len(&self) -> u64;
+
+            /// The items in the newest layer; of a windowed filter, in its newest generation.
+            pub fn newest_len(&self) -> u64;
+
+            pub fn capacity(&self) -> u64;
+            pub fn room(&self) -> u64;
+            pub fn layer_count(&self) -> u32;
+            pub fn size_bytes(&self) -> u64;
+
+            /// The header, in the filter's own layout.
+            pub fn encode_header(&self) -> Vec<u8>;
+
+            pub fn chunk(&self, offset: u64) -> Option<&[u8]>;
+            pub fn relocate(
+                &mut self,
+                from: usize,
+                mover: &mut Mover,
+                should_stop: impl FnMut() -> bool,
+            ) -> Option<usize>;
+
+            /// Where the bits begin; see [`Bits::first_byte`].
+            pub fn first_byte(&self) -> u64;
+
+            /// The number of distinct items that were added, estimated by the fill of the layers.
+            ///
+            /// An item that the filter contains by mistake when it is added is counted too, unlike
+            /// in [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
+            pub fn estimate(&self) -> Estimate;
+        }
     }
 
     /// Checks that the filter is valid, which each method of this type keeps: its header is
@@ -228,31 +265,9 @@ impl AnyFilter {
         if let Self::ValkeyBloom(filter) = self { Some(filter) } else { None }
     }
 
-    /// See [`Filter::len`].
-    pub fn len(&self) -> u64 {
-        any!(self, filter => filter.len())
-    }
-
     /// See [`Filter::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// See [`Filter::newest_len`]. Of a windowed filter, the items in its newest generation.
-    #[inline]
-    pub fn newest_len(&self) -> u64 {
-        any!(self, filter => filter.newest_len())
-    }
-
-    /// See [`Filter::capacity`].
-    pub fn capacity(&self) -> u64 {
-        any!(self, filter => filter.capacity())
-    }
-
-    /// See [`Filter::room`].
-    #[inline]
-    pub fn room(&self) -> u64 {
-        any!(self, filter => filter.room())
     }
 
     /// True if the filter is the list of its items.
@@ -265,17 +280,6 @@ impl AnyFilter {
     #[inline]
     pub fn listed_room(&self) -> u64 {
         if let Self::Sparse(filter) = self { filter.listed_room() } else { 0 }
-    }
-
-    /// See [`Filter::layer_count`].
-    #[inline]
-    pub fn layer_count(&self) -> u32 {
-        any!(self, filter => filter.layer_count())
-    }
-
-    /// See [`Filter::size_bytes`].
-    pub fn size_bytes(&self) -> u64 {
-        any!(self, filter => filter.size_bytes())
     }
 
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
@@ -314,24 +318,6 @@ impl AnyFilter {
                 Error::Differs(Parameter::Layout)
             }
         }
-    }
-
-    /// The number of distinct items that were added, estimated by the fill of the layers.
-    ///
-    /// An item that the filter contains by mistake when it is added is counted too, unlike in
-    /// [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
-    pub fn estimate(&self) -> Estimate {
-        any!(self, filter => filter.estimate())
-    }
-
-    /// Where the bits begin; see [`Bits::first_byte`].
-    pub fn first_byte(&self) -> u64 {
-        any!(self, filter => filter.first_byte())
-    }
-
-    /// See [`Bits::chunk`].
-    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
-        any!(self, filter => filter.chunk(offset))
     }
 
     /// Calls `see` with each of [`Bits::chunks`], until it breaks.
@@ -437,15 +423,5 @@ impl AnyFilter {
             Ok(filter) => Self::Sparse(filter),
             Err(packed) => Self::Bloomline(Filter::unpack(packed)),
         }
-    }
-
-    /// See [`Filter::relocate`].
-    pub fn relocate(
-        &mut self,
-        from: usize,
-        mover: &mut Mover,
-        should_stop: impl FnMut() -> bool,
-    ) -> Option<usize> {
-        any!(self, filter => filter.relocate(from, mover, should_stop))
     }
 }

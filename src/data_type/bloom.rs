@@ -1,27 +1,63 @@
-//! Bloom filters as a family of filters, and what they add to the totals of INFO.
+//! Bloom filters as values of keys, and what they add to the totals of INFO.
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
-use super::counters::{
+use delegate::delegate;
+
+use super::family::{DataType, Names};
+use super::packed::Packed;
+use super::registry::{BLOOM, BLOOM_TYPES, VALKEY_BLOOM};
+use super::server_type::ServerType;
+use super::totals::Totals;
+use crate::policy::counters::{
     BYTES, CAPACITY, Counter, FILTERS, FILTERS_BLOOMLINE, FILTERS_VALKEY_BLOOM, FILTERS_WINDOWED,
     GENERATIONS_DROPPED, ITEMS, LAYERS, LAYERS_ADDED, ROTATIONS,
 };
-use super::family::{Family, Names};
-use super::totals::Totals;
 use crate::server::background;
 use bloomline_core::host::pages::LARGE;
 use bloomline_core::host::{AnyFilter, Generation, MAX_CHUNK_BYTES, Mover, Permit, SparseBytes};
 use bloomline_core::{Error, Layout};
 
-impl Family for AnyFilter {
+impl DataType for AnyFilter {
     const NAMES: Names = Names { kind: "bloom", loadchunk: c"BF.LOADCHUNK" };
 
     type Before = Before;
 
     #[inline]
+    fn types() -> &'static [&'static ServerType] {
+        &BLOOM_TYPES
+    }
+
+    #[inline]
+    fn server_type(&self) -> &'static ServerType {
+        match self.layout() {
+            Layout::Bloomline | Layout::RedisBloom => &BLOOM,
+            Layout::ValkeyBloom => &VALKEY_BLOOM,
+        }
+    }
+
+    #[inline(always)]
+    fn pack(self) -> Result<Packed, Self> {
+        Packed::of(self)
+    }
+
+    #[inline(always)]
+    unsafe fn unpack(packed: Packed) -> Option<Self> {
+        // SAFETY: guaranteed by the caller.
+        Some(unsafe { packed.take() })
+    }
+
+    #[inline]
+    fn before_growth(&self) -> Before {
+        Before::growth_of(self)
+    }
+
     fn before_change(&self) -> Before {
-        Before::of(self)
+        match Before::growth_of(self) {
+            Before::Growth { .. } => Before::Any(totals(self)),
+            other => other,
+        }
     }
 
     #[inline]
@@ -37,18 +73,6 @@ impl Family for AnyFilter {
         totals(self).subtract();
     }
 
-    fn check(&self) -> Result<(), Error> {
-        Self::check(self)
-    }
-
-    fn size_bytes(&self) -> u64 {
-        Self::size_bytes(self)
-    }
-
-    fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        Self::try_clone(self, permit)
-    }
-
     fn each_loadchunk(&self, mut load: impl FnMut(u64, &[u8])) {
         load(1, &self.encode_header());
         self.each_chunk(0, MAX_CHUNK_BYTES, |chunk| {
@@ -59,10 +83,6 @@ impl Family for AnyFilter {
         });
     }
 
-    fn layout(&self) -> Layout {
-        Self::layout(self)
-    }
-
     fn payload(&self) -> Option<SparseBytes> {
         /// The largest filter that is sent as one argument: clients may send no longer one by
         /// default.
@@ -71,17 +91,21 @@ impl Family for AnyFilter {
         small.and_then(|filter| filter.encode_payload().ok())
     }
 
-    fn each_allocation(&self, see: impl FnMut(NonNull<u8>)) {
-        Self::each_allocation(self, see);
-    }
-
-    fn relocate(
-        &mut self,
-        from: usize,
-        mover: &mut Mover,
-        should_stop: impl FnMut() -> bool,
-    ) -> Option<usize> {
-        Self::relocate(self, from, mover, should_stop)
+    // The filter's own methods of these names.
+    delegate! {
+        to self {
+            fn check(&self) -> Result<(), Error>;
+            fn size_bytes(&self) -> u64;
+            fn layout(&self) -> Layout;
+            fn try_clone(&self, permit: Permit) -> Result<Self, Error>;
+            fn each_allocation(&self, see: impl FnMut(NonNull<u8>));
+            fn relocate(
+                &mut self,
+                from: usize,
+                mover: &mut Mover,
+                should_stop: impl FnMut() -> bool,
+            ) -> Option<usize>;
+        }
     }
 }
 
@@ -142,9 +166,8 @@ pub enum Before {
 }
 
 impl Before {
-    /// A filter is about to change.
     #[inline]
-    pub fn of(filter: &AnyFilter) -> Self {
+    fn growth_of(filter: &AnyFilter) -> Self {
         match filter.windowed() {
             None => Self::Growth {
                 layers: filter.layer_count(),
@@ -160,17 +183,9 @@ impl Before {
         }
     }
 
-    /// A filter is about to change, and may do more than grow.
-    pub fn of_any_change(filter: &AnyFilter) -> Self {
-        match Self::of(filter) {
-            Self::Growth { .. } => Self::Any(totals(filter)),
-            other => other,
-        }
-    }
-
     /// Counts the change, and frees elsewhere what a windowed filter has dropped.
     #[inline]
-    pub fn count_change(&self, filter: &mut AnyFilter) {
+    fn count_change(&self, filter: &mut AnyFilter) {
         match self {
             Self::Growth { layers, newest_len, sparse } => {
                 count_growth(filter, *layers, *newest_len, *sparse);

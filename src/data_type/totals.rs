@@ -1,6 +1,6 @@
 //! What filters add to the totals of INFO, when they are created, changed and freed.
 
-use super::counters::Counter;
+use crate::policy::counters::Counter;
 
 /// What a filter adds to `N` totals.
 #[derive(Clone, Copy)]
