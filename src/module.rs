@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
-use crate::command::bloom::table::{CATEGORY, COMMANDS};
-use crate::command::cuckoo::table as cuckoo;
+use crate::command::{bloom, cuckoo};
 use crate::data_type::registry;
 use crate::policy::config;
 use crate::policy::counters::Counters;
@@ -90,11 +89,7 @@ fn load(loading: Loading, args: Args) -> bool {
     loading.set_options();
     let is_loaded = config::apply_arguments(args)
         && registry::register(loading)
-        && command::register(
-            loading,
-            COMMANDS.iter().chain(&cuckoo::COMMANDS),
-            &[CATEGORY, cuckoo::CATEGORY],
-        )
+        && command::register(loading, &[bloom::table::FAMILY, cuckoo::table::FAMILY])
         && config::register(loading);
     if is_loaded {
         // What is called without a command comes last: a server that refuses the load unloads the

@@ -1,6 +1,5 @@
 //! Registering commands: with all descriptions that the server's version accepts.
 
-use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 
@@ -46,10 +45,9 @@ pub struct Command {
 
 /// What a command may do.
 pub struct Access {
-    /// The command's flags, separated by blanks.
+    /// The command's flags, separated by blanks. They begin with `readonly` or `write` if the
+    /// command has a key.
     pub flags: &'static str,
-    /// The command's ACL categories, separated by blanks.
-    pub categories: &'static str,
     /// The keys among the arguments.
     pub keys: Keys,
 }
@@ -58,6 +56,19 @@ impl Access {
     /// True if the first flag is `write`.
     pub const fn is_writing(&self) -> bool {
         matches!(self.flags.as_bytes(), [b'w', b'r', b'i', b't', b'e', ..])
+    }
+
+    /// The command's ACL categories, separated by blanks: the `own` one of its family, and the
+    /// server's for its flags.
+    fn categories(&self, own: Option<&CStr>) -> String {
+        let of_flags = self.flags.split(' ').filter_map(|flag| match flag {
+            "readonly" => Some("read"),
+            "write" => Some("write"),
+            "fast" => Some("fast"),
+            _ => None,
+        });
+        let own = own.and_then(|name| name.to_str().ok());
+        own.into_iter().chain(of_flags).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -99,61 +110,58 @@ impl Keys {
     }
 }
 
-/// Whether commands can be put into the module's own ACL category.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Category {
-    Exists,
-    Unsupported,
+/// The commands of a family, and their own ACL category.
+pub struct Family {
+    pub category: &'static CStr,
+    pub commands: &'static [Command],
 }
 
-/// Creates an ACL category if the server supports it.
-fn add_category(loading: Loading, name: &CStr) -> Category {
+/// Creates an ACL category if the server supports it. True if commands can be put into it.
+fn add_category(loading: Loading, name: &CStr) -> bool {
     // SAFETY: the module is being loaded. An error means that the category exists: another module
     // has created it.
     unsafe {
         match raw::RedisModule_AddACLCategory {
             Some(add) => {
                 add(loading.as_ptr(), name.as_ptr());
-                Category::Exists
+                true
             }
-            None => Category::Unsupported,
+            None => false,
         }
     }
 }
 
 /// Registers commands and the ACL categories that are their own. False, with a log line, if the
 /// server refuses one.
-pub fn register(
-    loading: Loading,
-    mut commands: impl Iterator<Item = &'static Command>,
-    own_categories: &[&CStr],
-) -> bool {
+pub fn register(loading: Loading, families: &[Family]) -> bool {
     // SAFETY: the pointers are written once, while the module is loaded.
     let (describes, categorizes) = unsafe {
         let describes = optional_api!(RedisModule_GetCommand).is_some()
             && optional_api!(RedisModule_SetCommandInfo).is_some();
         (describes, optional_api!(RedisModule_SetCommandACLCategories).is_some())
     };
-    let unknown: Vec<_> = own_categories
-        .iter()
-        .filter(|name| add_category(loading, name) == Category::Unsupported)
-        .map(|name| name.to_string_lossy())
-        .collect();
+    // Redis 7.2 and Valkey 7.2 take the server's categories, but none of a module's own.
+    let has_own = families.iter().all(|family| add_category(loading, family.category));
     if !describes {
         log::notice(
             "this server takes no descriptions of commands: COMMAND DOCS and key flags are left \
              out",
         );
     }
-    if !categorizes || !unknown.is_empty() {
-        let names: Vec<_> = own_categories.iter().map(|name| name.to_string_lossy()).collect();
+    if !categorizes || !has_own {
+        let names: Vec<_> =
+            families.iter().map(|family| family.category.to_string_lossy()).collect();
         log::notice(&format!(
             "this server takes no ACL categories from modules: @{} are left out",
             names.join(" and @")
         ));
     }
-    commands.all(|command| {
-        let done = create(loading, command) && describe(loading, command, &unknown);
+    let with_category = |family: &Family| {
+        let own = has_own.then_some(family.category);
+        family.commands.iter().map(move |command| (command, own))
+    };
+    families.iter().flat_map(with_category).all(|(command, own)| {
+        let done = create(loading, command) && describe(loading, command, own);
         if !done {
             log::warning(&format!(
                 "command {} can't be registered: if another module has it (MODULE LIST), load \
@@ -184,9 +192,9 @@ fn create(loading: Loading, command: &Command) -> bool {
     status == Status::Ok as c_int
 }
 
-/// Passes the server the descriptions of a command that its version accepts. The server does not
-/// know the ACL categories `unknown`.
-fn describe(loading: Loading, command: &Command, unknown: &[Cow<str>]) -> bool {
+/// Passes the server the descriptions of a command that its version accepts, and its ACL
+/// categories, among them the `own` one of its family.
+fn describe(loading: Loading, command: &Command, own: Option<&CStr>) -> bool {
     // SAFETY: the module is being loaded, and the server copies what it is passed.
     unsafe {
         let Some(get) = raw::RedisModule_GetCommand else { return true };
@@ -217,7 +225,7 @@ fn describe(loading: Loading, command: &Command, unknown: &[Cow<str>]) -> bool {
             };
             described = set_info(handle, &info) == Status::Ok as c_int;
         }
-        let categories = categories_without(command.access.categories, unknown);
+        let categories = command.access.categories(own);
         if let Some(set_categories) = raw::RedisModule_SetCommandACLCategories
             && !categories.is_empty()
         {
@@ -226,14 +234,6 @@ fn describe(loading: Loading, command: &Command, unknown: &[Cow<str>]) -> bool {
         }
         described
     }
-}
-
-/// Those of the categories, separated by blanks, that are not `unknown`. Redis 7.2 and Valkey 7.2
-/// take the server's categories, but none of a module's own.
-fn categories_without(categories: &str, unknown: &[Cow<str>]) -> String {
-    let is_known = |name: &&str| !unknown.iter().any(|other| other == name);
-    let known: Vec<&str> = categories.split(' ').filter(is_known).collect();
-    known.join(" ")
 }
 
 /// The specification of the keys from one argument to another. `last` counts from `first`, or, if
@@ -265,12 +265,13 @@ fn zeroed_key_spec() -> RedisModuleCommandKeySpec {
 
 #[cfg(test)]
 mod tests {
-    use super::categories_without;
+    use super::{Access, Keys};
 
     #[test]
     fn servers_without_own_categories_get_the_others() {
-        assert_eq!(categories_without("bloom read fast", &["bloom".into()]), "read fast");
-        assert_eq!(categories_without("bloom write", &[]), "bloom write");
-        assert_eq!(categories_without("bloom", &["bloom".into()]), "");
+        let categories = |flags, own| Access { flags, keys: Keys::None }.categories(own);
+        assert_eq!(categories("readonly fast", None), "read fast");
+        assert_eq!(categories("write deny-oom", Some(c"bloom")), "bloom write");
+        assert_eq!(categories("allow-loading allow-stale", None), "");
     }
 }

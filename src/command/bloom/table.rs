@@ -8,38 +8,20 @@ use super::bulk::BulkAdd;
 use super::{add, card, compact, create, dump, info, load, merge, rotate, stats, syntax};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::handler::Keyless;
-use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command, command_without_key};
+use crate::command::row::{
+    NO_KEY, READ, READ_FAST, READ_KEY, SHRINK, UPDATE, WRITE, WRITE_KEY, command,
+    command_without_key,
+};
 use crate::command::syntax::{ADD, BULK, KEY_ONLY, LOADCHUNK, MADD, SCANDUMP};
 use crate::command::{help, read};
-use crate::server::command::{Access, Command, Keys};
+use crate::server::command::{Access, Command, Family, Keys};
 use crate::server::context::Context;
 use bloomline_core::host::AnyFilter;
 
-/// The ACL category of the commands of Bloom filters.
-pub const CATEGORY: &CStr = c"bloom";
-
-/// Commands that only read.
-const READ_FAST: Access =
-    Access { flags: "readonly fast", categories: "bloom read fast", keys: Keys::First(READ_KEY) };
-
-/// Commands that only read, and may take milliseconds: they copy up to 16 MiB, or count bits.
-const READ: Access =
-    Access { flags: "readonly", categories: "bloom read", keys: Keys::First(READ_KEY) };
-
-/// Commands that write.
-const WRITE: Access =
-    Access { flags: "write deny-oom", categories: "bloom write", keys: Keys::First(WRITE_KEY) };
-
-/// Commands that write, and whose reply depends on the old content of the key.
-const UPDATE: Access =
-    Access { keys: Keys::First(WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS), ..WRITE };
+pub const FAMILY: Family = Family { category: c"bloom", commands: &COMMANDS };
 
 /// Commands that write a single item, and whose reply depends on the old content of the key.
-const UPDATE_FAST: Access =
-    Access { flags: "write deny-oom fast", categories: "bloom write fast", keys: UPDATE.keys };
-
-/// Commands that make a value smaller, also without free memory.
-const SHRINK: Access = Access { flags: "write", categories: "bloom write", keys: SHRINK_KEY };
+const UPDATE_FAST: Access = Access { flags: "write deny-oom fast", ..UPDATE };
 
 /// Commands that change one key by others.
 const MERGE: Access = Access {
@@ -50,16 +32,13 @@ const MERGE: Access = Access {
     ..WRITE
 };
 
-/// A command without a key.
-const NO_KEY: Access = Access { categories: "bloom", ..row::NO_KEY };
-
 /// Tips of commands whose replies change with time, without a write: those about the items of
 /// windowed filters. Caches of clients get no invalidation then.
 const TIMED: &CStr = c"dont_cache nondeterministic_output";
 
 /// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation
 /// of clients refers.
-pub static COMMANDS: [Command; 19] = [
+static COMMANDS: [Command; 19] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",

@@ -1,7 +1,5 @@
 //! The table of the commands of cuckoo filters, and CF.HELP, which shows it.
 
-use std::ffi::CStr;
-
 use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_DELETE, REDISMODULE_CMD_KEY_RW,
 };
@@ -10,51 +8,29 @@ use super::{add, bulk, compact, count, create, dump, info, options, remove};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::handler::Keyless;
 use crate::command::help;
-use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command, command_without_key};
+use crate::command::row::{
+    NO_KEY, READ, READ_FAST, SHRINK, UPDATE, WRITE, command, command_without_key,
+};
 use crate::command::{read, syntax};
-use crate::server::command::{Access, Command, Keys};
+use crate::server::command::{Access, Command, Family, Keys};
 use crate::server::context::Context;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
-/// The ACL category of the commands of cuckoo filters.
-pub const CATEGORY: &CStr = c"cuckoo";
-
-/// Commands that only read.
-const READ_FAST: Access =
-    Access { flags: "readonly fast", categories: "cuckoo read fast", keys: Keys::First(READ_KEY) };
-
-/// Commands that only read, and copy up to 16 MiB.
-const READ: Access =
-    Access { flags: "readonly", categories: "cuckoo read", keys: Keys::First(READ_KEY) };
-
-const WRITE: Access =
-    Access { flags: "write deny-oom", categories: "cuckoo write", keys: Keys::First(WRITE_KEY) };
-
-/// Commands that write, and whose reply depends on the old content of the key.
-const UPDATE: Access =
-    Access { keys: Keys::First(WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS), ..WRITE };
+pub const FAMILY: Family = Family { category: c"cuckoo", commands: &COMMANDS };
 
 /// Commands that delete items, also without free memory.
 const DELETE: Access = Access {
     flags: "write fast",
-    categories: "cuckoo write fast",
     keys: Keys::First(
         REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_DELETE,
     ),
 };
 
 /// Commands that delete many items in a call.
-const BULK_DELETE: Access =
-    Access { flags: "write", categories: "cuckoo write", keys: DELETE.keys };
-
-/// Commands that make a value smaller, also without free memory.
-const SHRINK: Access = Access { flags: "write", categories: "cuckoo write", keys: SHRINK_KEY };
-
-/// A command without a key.
-const NO_KEY: Access = Access { categories: "cuckoo", ..row::NO_KEY };
+const BULK_DELETE: Access = Access { flags: "write", ..DELETE };
 
 /// The commands of cuckoo filters. Their `since` is RedisBloom's version.
-pub static COMMANDS: [Command; 19] = [
+static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.reserve",
         summary: c"Creates an empty cuckoo filter",
