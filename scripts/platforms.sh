@@ -21,7 +21,7 @@ trap 'rm -rf "$folder"' EXIT
 glibc() {
     scripts/servers.sh
     scripts/cargo-for.sh "$target" build --release --lib
-    install_tests machine_code:: archive:: package::
+    install_tests machine_code:: archive:: package:: page::
 }
 
 # install_tests ARGUMENT...: runs tests of tests/install with the module of the target.

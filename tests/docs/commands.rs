@@ -49,11 +49,6 @@ fn commands_of(file: &str, text: &str) -> Vec<String> {
     of_commands.flat_map(|title| title.split(", ")).map(str::to_owned).collect()
 }
 
-/// The names of all commands on the pages.
-pub fn names() -> Vec<String> {
-    command_pages().into_iter().flat_map(|page| page.commands).collect()
-}
-
 /// All commands on the pages, each with its name and its syntax: the block of code that begins with
 /// the name, and the list below it.
 fn commands() -> Vec<(String, String)> {

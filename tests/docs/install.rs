@@ -1,9 +1,14 @@
-//! What docs/how-to/install.md says of a server that runs without the module, and of an older
-//! release that gets a newer file. `tests/install/page.rs` runs the commands of the page.
+//! What docs/how-to/install.md says of servers: which were tested, one that runs without the module,
+//! and an older release that gets a newer file. `tests/install/page.rs` runs the commands of the
+//! page.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
-use bloomline_harness::{Kind, Setup, append_only_file, for_each_server, module_for, until};
+use bloomline_harness::{
+    Kind, Setup, append_only_file, for_each_server, module_for, repository, until,
+};
 
 use crate::pages;
 
@@ -17,6 +22,33 @@ fn assert_shown(text: &str) {
 fn open(kind: &Kind) -> Setup {
     let setup = Setup::new().bare();
     if kind.is_before_7() { setup } else { setup.line("enable-module-command yes") }
+}
+
+#[test]
+fn tested_servers_of_the_pages_are_those_of_the_tests() {
+    let list = Command::new("scripts/servers.sh").arg("--list").current_dir(repository()).output();
+    let names = String::from_utf8(list.expect("scripts/servers.sh").stdout).expect("names");
+    // The one that moves with its project is fetched by name only.
+    let kinds = names.lines().filter(|name| *name != "redis-newest");
+    let mut fetched: Vec<_> =
+        kinds.map(|name| Kind::in_folder(name, Path::new("")).series().to_owned()).collect();
+    fetched.dedup();
+
+    let rows = pages::rows("docs/how-to/install.md", "## Servers");
+    let tested: Vec<_> =
+        rows.iter().filter(|row| row[1].starts_with("all tests")).map(|row| &row[0]).collect();
+    assert_eq!(tested.len(), fetched.len(), "{tested:?} {fetched:?}");
+    for (shown, name) in tested.iter().zip(&fetched) {
+        // A name without a minor version stands for the newest one of the series.
+        let shown = format!("{}.", shown.to_lowercase().replace(' ', "-"));
+        assert!(shown.starts_with(&format!("{name}.")), "{tested:?} {fetched:?}");
+    }
+    let versions = ["Redis ", "Valkey "].map(|product| {
+        let versions = tested.iter().filter_map(|name| name.strip_prefix(product));
+        format!("{product}{}", versions.collect::<Vec<_>>().join(", "))
+    });
+    let row = format!("| servers | {}, with", versions.join("; "));
+    assert!(pages::read(Path::new("README.md")).contains(&row), "README.md lacks {row}");
 }
 
 #[test]

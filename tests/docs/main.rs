@@ -11,7 +11,6 @@
 )]
 
 mod commands;
-mod counts;
 mod format;
 mod install;
 mod pages;

@@ -36,6 +36,15 @@ pub fn read(path: &Path) -> String {
         .unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 
+/// The rows of the first table below a heading of a page, without the head of the table.
+pub fn rows(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let text = format!("\n{}", read(Path::new(page)));
+    let (_, section) = text.split_once(&format!("\n{heading}\n")).expect(heading);
+    let lines = section.lines().skip_while(|line| !line.starts_with('|'));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|it| it.trim().into()).collect();
+    lines.take_while(|line| line.starts_with('|')).skip(2).map(cells).collect()
+}
+
 /// The name that GitHub gives a heading, without the number of a repetition.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));

@@ -11,18 +11,9 @@ use crate::pages;
 
 /// Name and default of each setting on the page.
 fn on_the_page() -> BTreeMap<String, String> {
-    let page = pages::read(Path::new("docs/reference/settings.md"));
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
-    let pair = |row: &str| {
-        let (name, rest) = row.split_once("` | `")?;
-        Some((name.to_owned(), rest.split_once('`')?.0.to_owned()))
-    };
-    rows.filter_map(pair).collect()
-}
-
-/// The names of all settings on the page.
-pub fn names() -> Vec<String> {
-    on_the_page().into_keys().collect()
+    let rows = pages::rows("docs/reference/settings.md", "# Settings");
+    let plain = |cell: &String| cell.trim_matches('`').to_owned();
+    rows.iter().map(|row| (plain(&row[0]), plain(&row[1]))).collect()
 }
 
 /// Name and value of each directive of the example that is commented out and begins so.

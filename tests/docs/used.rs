@@ -1,9 +1,6 @@
 //! `used_memory` of filters: what `make plan` computes, and what choosing.md shows per key, is what
 //! servers count.
 
-use std::path::Path;
-use std::slice;
-
 use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_harness::{
@@ -18,6 +15,12 @@ use crate::pages;
 
 /// Keys of the small filters. The dictionary of this number of keys is nearly full.
 const KEYS: u64 = 4_000;
+
+/// Bytes per key by which a measurement may be off: the server's dictionary of keys, two of which
+/// exist while it grows.
+const DICTIONARY: u64 = 16;
+
+const GROWTH: Growth = Growth::Scaling { expansion: 2 };
 
 /// What `used_memory` falls by per key when the keys are deleted. Each key gets these commands: its
 /// name is their first argument.
@@ -40,135 +43,91 @@ fn used_per_key(kind: &Kind, keys: u64, commands: &[String]) -> u64 {
     server.freed_by_flushall() / keys
 }
 
-/// How the server's jemalloc rounds; none for another allocator.
-fn rounding(kind: &Kind) -> Option<Rounding> {
+/// How the server's jemalloc rounds.
+fn rounding(kind: &Kind) -> Rounding {
     let allocator = Setup::new().start(kind).resp2().info("mem_allocator");
-    allocator.strip_prefix("jemalloc-").map(|version| match version {
+    match allocator.strip_prefix("jemalloc-").expect("jemalloc") {
         "5.1.0" | "5.3.0" => Rounding::Classes,
         _ => Rounding::Pages,
-    })
+    }
 }
 
-/// Bytes per key by which a measurement may be off: the server's dictionary of keys, two of which
-/// exist while it grows.
-const DICTIONARY: u64 = 16;
-
-/// Asserts that two numbers of bytes differ by at most a percentage and [`DICTIONARY`].
 fn assert_close(percent: u64, measured: u64, expected: u64, case: &str) {
-    println!("{case}: {measured}, expected {expected}");
     let allowed = expected * percent / 100 + DICTIONARY;
     assert!(measured.abs_diff(expected) <= allowed, "{case}: {measured}, expected {expected}");
 }
 
-/// The rows of numbers below a heading of choosing.md: the text of the first cell, and the numbers
-/// of the others.
-fn rows(heading: &str) -> Vec<(String, Vec<u64>)> {
-    let page = pages::read(Path::new("docs/how-to/choosing.md"));
-    let (_, section) = page.split_once(heading).expect(heading);
-    let section = section.split("\n## ").next().expect("a section");
-    let cells = |line: &str| {
-        let mut cells = line.trim_matches('|').split('|').map(str::trim);
-        let name = cells.next().expect("a cell").to_owned();
-        let numbers: Vec<u64> =
-            cells.filter_map(|cell| cell.replace(',', "").parse().ok()).collect();
-        (name, numbers)
-    };
-    let lines = section.lines().filter(|line| line.starts_with('|'));
-    lines.map(cells).filter(|(_, numbers)| !numbers.is_empty()).collect()
+/// What choosing.md says that servers allocate per key, and in addition with a time to live.
+fn documented() -> Vec<(String, [u64; 2])> {
+    let rows = pages::rows("docs/how-to/choosing.md", "## What the server counts");
+    let number = |cell: &String| cell.parse().expect("a number");
+    rows.iter().map(|row| (row[0].clone(), [1, 2].map(|at| number(&row[at])))).collect()
 }
 
-/// What choosing.md says that a server allocates per key, and in addition with a time to live; none
-/// if the page does not name the server.
+/// The row of choosing.md for a server; none if the page does not name it.
 fn of_the_server(kind: &Kind) -> Option<[u64; 2]> {
     let name = kind.series().replace("redis-", "Redis ").replace("valkey-", "Valkey ");
-    let (_, numbers) =
-        rows("\n## What the server counts").into_iter().find(|(row, _)| *row == name)?;
-    numbers.try_into().ok()
+    documented().into_iter().find(|(row, _)| *row == name).map(|(_, numbers)| numbers)
 }
 
-/// A filter, the number of keys that get one, the commands for each, and the bytes of the plan.
-struct Case {
-    keys: u64,
-    commands: Vec<String>,
-    used_bytes: u64,
-}
-
-/// The command that adds this number of items.
-fn additions(items: u64) -> String {
-    let items: String = (0..items).map(|item| format!(" {item}")).collect();
+/// A command that adds items to a filter.
+fn additions(items: std::ops::Range<u64>) -> String {
+    let items: String = items.map(|item| format!(" {item}")).collect();
     format!("BF.MADD KEY{items}")
 }
 
-fn cases(rounding: Rounding) -> Vec<Case> {
+/// Filters: the number of keys that get one, the commands for each, and the bytes of its plan.
+fn cases(rounding: Rounding) -> Vec<(u64, Vec<String>, u64)> {
     let mut cases = Vec::new();
-    let scaling = Growth::Scaling { expansion: 2 };
-    // The size of a layer just below and above that with a page more, and from 1 MiB on.
-    for (keys, items, growth) in [
-        (KEYS, 10, Growth::Fixed),
-        (KEYS, 100, Growth::Fixed),
-        (KEYS, 100, scaling),
-        (KEYS, 1_000, scaling),
-        (500, 20_000, scaling),
-        (500, 25_000, scaling),
-        (50, 100_000, scaling),
-        (10, 1_000_000, scaling),
+    // Lists of few items, and the first number for which there is none; a full layer; 5 layers, for
+    // which some items are attempted in vain. Without items: the size of a layer just below and
+    // above that with a page more, and from 1 MiB on.
+    for (keys, capacity, items, attempted) in [
+        (KEYS, 100, 0, 0),
+        (KEYS, 100, 1, 1),
+        (KEYS, 100, 8, 8),
+        (KEYS, 100, 16, 16),
+        (KEYS, 100, 17, 17),
+        (KEYS, 100, 100, 100),
+        (500, 100, 2_000, 2_020),
+        (500, 20_000, 20_000, 0),
+        (500, 25_000, 25_000, 0),
+        (10, 1_000_000, 1_000_000, 0),
     ] {
-        let spec = Spec { capacity: items, error_rate: 0.01, growth };
-        let plan = Plan::new(spec, items).expect("a plan");
-        let (mut commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
-        if items <= 100 {
-            // A filter of few items takes less.
-            commands.push(additions(items));
-        }
-        cases.push(Case { keys, commands, used_bytes });
-        let plan = DeletablePlan::new(items, 0.01, growth == Growth::Fixed).expect("a plan");
-        let (commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
-        cases.push(Case { keys, commands, used_bytes });
-    }
-    let spec = Spec { capacity: 100, error_rate: 0.01, growth: scaling };
-    // Lists of few items, and the first number for which there is none. Grown to 5 layers.
-    for (keys, items, attempted) in [
-        (KEYS, 0, 0),
-        (KEYS, 1, 1),
-        (KEYS, 8, 8),
-        (KEYS, 16, 16),
-        (KEYS, 17, 17),
-        (500, 2_000, 2_020),
-    ] {
+        let spec = Spec { capacity, error_rate: 0.01, growth: GROWTH };
         let plan = Plan::new(spec, items).expect("a plan");
         let mut commands = vec![plan.command("KEY")];
         if attempted > 0 {
-            commands.push(additions(attempted));
+            commands.push(additions(0..attempted));
         }
-        cases.push(Case { keys, commands, used_bytes: plan.used_bytes(rounding) });
+        cases.push((keys, commands, plan.used_bytes(rounding)));
+    }
+    for (keys, items, is_fixed) in
+        [(KEYS, 10, true), (KEYS, 100, false), (500, 20_000, false), (10, 1_000_000, true)]
+    {
+        let plan = DeletablePlan::new(items, 0.01, is_fixed).expect("a plan");
+        cases.push((keys, vec![plan.command("KEY")], plan.used_bytes(rounding)));
     }
     // One allocation for all generations; one for each; with overflow layers.
     for (keys, capacity, items) in
         [(KEYS, 100, 100), (1_000, 8_000, 8_000), (100, 8_000, 16_000), (50, 200_000, 200_000)]
     {
-        let (window, generations) = (Window::Manual, 4);
-        let spec = WindowSpec {
-            capacity,
-            error_rate: 0.01,
-            growth: scaling,
-            window,
-            generations,
-            refreshes: true,
-        };
+        let (error_rate, window, generations) = (0.01, Window::Manual, 4);
+        let growth = GROWTH;
+        let spec =
+            WindowSpec { capacity, error_rate, growth, window, generations, refreshes: true };
         let plan = WindowedPlan::new(spec, items).expect("a plan");
         let mut commands = vec![plan.command("KEY")];
-        for generation in 0..=generations {
+        for generation in 0..=u64::from(generations) {
             if generation > 0 {
                 commands.push("BF.ROTATE KEY".to_owned());
             }
             if items > capacity {
-                let first = u64::from(generation) * items;
-                let numbers = first..first + items / u64::from(generations);
-                let items: String = numbers.map(|item| format!(" {item}")).collect();
-                commands.push(format!("BF.MADD KEY{items}"));
+                let first = generation * items;
+                commands.push(additions(first..first + items / u64::from(generations)));
             }
         }
-        cases.push(Case { keys, commands, used_bytes: plan.used_bytes(rounding) });
+        cases.push((keys, commands, plan.used_bytes(rounding)));
     }
     cases
 }
@@ -176,9 +135,8 @@ fn cases(rounding: Rounding) -> Vec<Case> {
 #[test]
 fn plans_agree_with_used_memory_of_servers() {
     for_newest_servers(|kind| {
-        let rounding = rounding(kind).expect("jemalloc");
         let [key_bytes, _] = of_the_server(kind).expect("a row of choosing.md");
-        for Case { keys, commands, used_bytes } in cases(rounding) {
+        for (keys, commands, used_bytes) in cases(rounding(kind)) {
             let case: String = commands[0].chars().take(60).collect();
             let measured = used_per_key(kind, keys, &commands);
             let expected = used_bytes - KEY_BYTES + key_bytes;
@@ -189,10 +147,9 @@ fn plans_agree_with_used_memory_of_servers() {
 
 #[test]
 fn bytes_per_key_are_those_of_the_page() {
-    let documented = rows("\n## What the server counts");
-    let all: Vec<u64> = documented.iter().map(|(_, numbers)| numbers[0]).collect();
+    let all: Vec<u64> = documented().iter().map(|(_, [key_bytes, _])| *key_bytes).collect();
     let (least, most) = (all.iter().min().expect("rows"), all.iter().max().expect("rows"));
-    assert!((*least..=*most).contains(&KEY_BYTES), "{KEY_BYTES} is not in {all:?}");
+    assert!((least..=most).contains(&&KEY_BYTES), "{KEY_BYTES} is not in {all:?}");
     for_each_server(|kind| {
         let Some([key_bytes, ttl_bytes]) = of_the_server(kind) else {
             return report_missing(kind, "jemalloc");
@@ -200,12 +157,11 @@ fn bytes_per_key_are_those_of_the_page() {
         let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Fixed };
         let plan = Plan::new(spec, 100).expect("a plan");
         let of_filter = plan.used_bytes(Rounding::Classes) - KEY_BYTES;
-        let command = plan.command("KEY");
-        let bare = used_per_key(kind, KEYS, slice::from_ref(&command));
+        let mut commands = vec![plan.command("KEY")];
+        let bare = used_per_key(kind, KEYS, &commands);
         assert_close(0, bare - of_filter, key_bytes, &kind.name);
-        let expiring = used_per_key(kind, KEYS, &[command, EXPIRE.to_owned()]);
+        commands.push("EXPIRE KEY 604800".to_owned());
+        let expiring = used_per_key(kind, KEYS, &commands);
         assert_close(0, expiring - bare, ttl_bytes, &format!("{}, TTL", kind.name));
     });
 }
-
-const EXPIRE: &str = "EXPIRE KEY 604800";

@@ -1,11 +1,12 @@
-//! Release archives: their contents, reproducible bytes, and a module that loads.
+//! Release archives, and the Debian package beside them: their contents, and reproducible bytes.
+//! The tests of `page` load their modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bloomline_harness::{Setup, for_newest_servers, repository};
+use bloomline_harness::repository;
 
-use crate::machine_code::needs_at_most_the_documented_glibc;
+use crate::package;
 use crate::program::{output, program};
 
 const NAME: &str = concat!("bloomline-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
@@ -18,92 +19,52 @@ pub fn pack(dist: &Path) -> PathBuf {
     dist.join(format!("{NAME}.tar.gz"))
 }
 
-#[test]
-fn an_archive_holds_the_module_and_its_documents() {
-    let dist = tempfile::tempdir().unwrap();
-    let archive = pack(dist.path());
-    let listed = output(program("tar").arg("-tzf").arg(&archive));
-    let inside: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix(NAME)).collect();
-    let expected = [
-        "/",
-        "/CHANGELOG.md",
-        "/LICENSE",
-        "/README.md",
-        "/SECURITY.md",
-        "/bloomline.so",
-        "/monitoring/",
-        "/monitoring/bloomline.lua",
-        "/monitoring/grafana-dashboard.json",
-        "/monitoring/prometheus-rules.yml",
-        "/monitoring/prometheus.yml",
-        "/redis.conf.example",
-    ];
-    assert_eq!(inside, expected);
-    let monitored = inside.iter().filter(|path| path.starts_with("/monitoring/")).count();
-    assert_eq!(monitored, 1 + monitoring().len());
-    assert_eq!(listed.lines().count(), inside.len(), "{listed}");
-}
-
 /// The names of the files for Prometheus and Grafana.
 pub fn monitoring() -> Vec<String> {
     let files = fs::read_dir(repository().join("packaging/monitoring")).unwrap();
-    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-/// The links of a page that lead to other files.
-fn links_to_files(page: &str) -> Vec<&str> {
-    let targets = page.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
-    targets.filter(|target| !target.starts_with('#') && !target.contains("://")).collect()
+    let mut names: Vec<_> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert!(!names.is_empty());
+    names
 }
 
 #[test]
-fn shipped_pages_link_only_to_shipped_files() {
+fn archive_and_package_hold_the_module_and_its_documents() {
     let dist = tempfile::tempdir().unwrap();
-    output(program("tar").arg("-xzf").arg(pack(dist.path())).current_dir(dist.path()));
-    let folder = dist.path().join(NAME);
-    for page in ["README.md", "SECURITY.md", "CHANGELOG.md"] {
-        let text = fs::read_to_string(folder.join(page)).unwrap();
-        for link in links_to_files(&text) {
-            assert!(folder.join(link).is_file(), "{page}: {link}");
-        }
-    }
-    // The package has the same pages, under other names.
-    if let Some(package) = crate::package::pack(dist.path()) {
-        let listed = output(program("dpkg-deb").arg("--contents").arg(package));
-        for page in ["README.md", "SECURITY.md", "changelog.gz", "copyright"] {
-            assert!(listed.contains(&format!("/usr/share/doc/bloomline/{page}")), "{listed}");
-        }
-        assert!(!monitoring().is_empty());
-        for file in monitoring() {
-            let path = format!("/usr/share/doc/bloomline/monitoring/{file}\n");
-            assert!(listed.contains(&path), "{path}{listed}");
-        }
-        for page in ["README.md", "SECURITY.md"] {
-            assert_eq!(links_to_files(&fs::read_to_string(folder.join(page)).unwrap()), [""; 0]);
-        }
+    let listed = output(program("tar").arg("-tzf").arg(pack(dist.path())));
+    let files = ["", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "bloomline.so"];
+    let mut expected: Vec<_> = files.iter().map(|file| format!("{NAME}/{file}")).collect();
+    let monitored = [vec![String::new()], monitoring()].concat();
+    expected.extend(monitored.iter().map(|file| format!("{NAME}/monitoring/{file}")));
+    expected.push(format!("{NAME}/redis.conf.example"));
+    assert_eq!(listed.lines().collect::<Vec<_>>(), expected);
+
+    let Some(package) = package::pack(dist.path()) else { return };
+    let listed = output(program("dpkg-deb").arg("--contents").arg(package));
+    let documents = ["README.md", "SECURITY.md", "changelog.gz", "copyright"].map(str::to_owned);
+    let monitored = monitored.iter().map(|file| format!("monitoring/{file}"));
+    for file in documents.into_iter().chain(monitored) {
+        assert!(listed.contains(&format!("/usr/share/doc/bloomline/{file}\n")), "{file}: {listed}");
     }
 }
 
 #[test]
-fn the_module_of_a_checked_archive_loads() {
-    let dist = tempfile::tempdir().unwrap();
-    let archive = pack(dist.path());
-    output(
-        program("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(dist.path()),
-    );
-    output(program("tar").arg("-xzf").arg(&archive).current_dir(dist.path()));
-    let module = dist.path().join(NAME).join("bloomline.so");
-    needs_at_most_the_documented_glibc(&module);
-    for_newest_servers(|kind| {
-        let server =
-            Setup::new().bare().line(format!("loadmodule {}", module.display())).start(kind);
-        assert_eq!(server.resp2().ask("BF.ADD bloom foo"), ":1");
+fn shipped_pages_link_to_no_files() {
+    for page in ["packaging/README.md", "SECURITY.md", "CHANGELOG.md"] {
+        let text = fs::read_to_string(repository().join(page)).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        let files = targets.filter(|link| !link.starts_with('#') && !link.contains("://"));
+        assert_eq!(files.collect::<Vec<_>>(), [""; 0], "{page}");
+    }
+}
+
+#[test]
+fn archives_and_packages_of_one_module_are_identical() {
+    let [one, other] = [1, 2].map(|_| {
+        let dist = tempfile::tempdir().unwrap();
+        let files = [Some(pack(dist.path())), package::pack(dist.path())];
+        files.map(|file| file.map(|path| fs::read(path).unwrap()))
     });
-}
-
-#[test]
-fn archives_of_one_module_are_identical() {
-    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (first, second) = (pack(one.path()), pack(other.path()));
-    assert!(fs::read(first).unwrap() == fs::read(second).unwrap(), "the archives differ");
+    assert!(one == other, "they differ");
 }

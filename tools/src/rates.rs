@@ -1,9 +1,8 @@
-//! The classic tables of rates of false positives, each formula beside a measurement.
+//! The classic table of rates of false positives, the formula beside a measurement.
 //!
 //! Items and seeds are fixed, so every run prints the same.
 
 use bloomline_core::Error;
-use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, Growth, Spec};
 
 /// Seed of every filter.
@@ -90,50 +89,4 @@ pub fn layouts() -> Result<String, Error> {
         );
     }
     Ok(text)
-}
-
-/// What becomes of a filter that takes more than its capacity: one that would not refuse it, and
-/// one that grows.
-pub fn overfull() -> Result<String, Error> {
-    const CAPACITY: u64 = 50_000;
-    const LOOKUPS: u64 = 2_000_000;
-    let mut text = String::from(
-        "| error rate | items | formula | over-full, by its bits | over-full, measured | grown, layers | grown, computed | grown, measured |\n|---|---|---|---|---|---|---|---|\n",
-    );
-    for error_rate in [0.01, 0.001] {
-        let fixed = Spec { capacity: CAPACITY, error_rate, growth: Growth::Fixed };
-        let growing = Spec { growth: Growth::Scaling { expansion: 2 }, ..fixed };
-        let mut over = Filter::new(fixed, SEED, &mut |_| true)?;
-        let mut grown = Filter::new(growing, SEED, &mut |_| true)?;
-        for times in 1..=4 {
-            let items = (times - 1) * CAPACITY..times * CAPACITY;
-            over = with_room(&over)?;
-            offer(&mut over, items.clone())?;
-            offer(&mut grown, items)?;
-            let Some(layer) = over.layers().next() else { continue };
-            let (m, k) = (layer.geometry().bits() as f64, f64::from(layer.geometry().hashes()));
-            text += &format!(
-                "| {error_rate} | {times} x capacity | {} | {} | {} | {} | {} | {} |\n",
-                shown(formula(m, (times * CAPACITY) as f64, k)),
-                shown(layer.by_fill(4096).rate),
-                shown(looked_up(&over, LOOKUPS)),
-                grown.layer_count(),
-                shown(grown.fp_rate()),
-                shown(looked_up(&grown, LOOKUPS)),
-            );
-        }
-    }
-    Ok(text)
-}
-
-/// The same bits, counted as none: a filter that does not grow refuses items when it is full, and
-/// here it must not.
-fn with_room(filter: &Filter) -> Result<Filter, Error> {
-    let mut other = Filter::new(filter.spec(), filter.seed(), &mut |_| true)?;
-    let mut offset = 0;
-    while let Some(chunk) = filter.chunk(offset) {
-        other.write_chunk(offset, chunk)?;
-        offset += chunk.len() as u64;
-    }
-    Ok(other)
 }

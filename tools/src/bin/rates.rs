@@ -1,9 +1,8 @@
-//! Prints the tables of the docs: false-positive rates by formula and as measured.
+//! Prints a table of the docs: false-positive rates by formula and as measured.
 
 use bloomline_tools::rates;
 
 fn main() -> Result<(), bloomline_core::Error> {
-    println!("{}", rates::layouts()?);
-    print!("{}", rates::overfull()?);
+    print!("{}", rates::layouts()?);
     Ok(())
 }
