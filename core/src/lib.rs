@@ -58,7 +58,7 @@
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
 //! | [`stream`] | a value as the numbers and strings of an RDB file |
-//! | [`chunk`], [`fields`] | bits as bytes; fields of a header |
+//! | [`chunk`], `header_fields` | bits as bytes; fields of a header |
 //! | `mask` | some items of a group |
 //! | [`spec`], [`permit`] | what a filter is created with; the memory that it requests |
 //! | [`insertion`], [`error`] | what an insertion did; what can go wrong |
@@ -138,8 +138,8 @@ pub mod bloom;
 pub mod chunk;
 pub mod cuckoo;
 pub mod error;
-pub mod fields;
 pub mod hash;
+mod header_fields;
 pub mod host;
 pub mod insertion;
 mod mask;

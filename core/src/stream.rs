@@ -1,7 +1,7 @@
 //! The value of a key as numbers and strings, one after the other, as servers store it in RDB
 //! files, DUMP payloads and full synchronizations.
 //!
-//! The file `fields` of each layout says which numbers and strings a filter has, and reads them.
+//! The file `rdb` of each layout says which numbers and strings a filter has, and reads them.
 //! They may come from anywhere: nothing is requested for a size that is only claimed, but for bits
 //! whose pages are untouched until they are read.
 

@@ -30,14 +30,14 @@ pub fn count_refused(call: Call, layout: Layout, error: Error, limits: &Limits) 
 
 /// What a call that changes items needs beside the filter. It is requested before anything is
 /// changed, so that a change is never without the memory to replicate it.
-pub struct Room<L> {
+pub struct ReplicationMemory<L> {
     /// Room for a bit per item.
     pub new: NewItems,
     /// Room for a list of those items that were written, if they are not all.
     pub list: L,
 }
 
-impl<'a> Room<ArgList<'a>> {
+impl<'a> ReplicationMemory<ArgList<'a>> {
     /// The room for items that are arguments.
     #[inline]
     pub fn to(call: Call, items: Args<'a>) -> Result<Self, Failure> {
@@ -47,7 +47,7 @@ impl<'a> Room<ArgList<'a>> {
     }
 }
 
-impl Room<Vec<u8>> {
+impl ReplicationMemory<Vec<u8>> {
     pub fn to_packed(call: Call, items: Packed) -> Result<Self, Failure> {
         let mut list = Vec::new();
         let has_room = list.try_reserve_exact(items.most_bytes()).is_ok();
@@ -55,7 +55,7 @@ impl Room<Vec<u8>> {
     }
 }
 
-impl<L> Room<L> {
+impl<L> ReplicationMemory<L> {
     #[inline]
     fn of(call: Call, items: usize, list: Option<L>) -> Result<Self, Failure> {
         let (Some(new), Some(list)) = (NewItems::to(items), list) else {

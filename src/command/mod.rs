@@ -7,11 +7,11 @@ mod bulk;
 mod creation;
 pub mod cuckoo;
 mod error;
-mod fields;
 mod float;
 #[allow(unsafe_code)]
 mod handler;
 mod help;
+mod info_fields;
 mod items;
 mod lines;
 mod option;

@@ -1,5 +1,5 @@
 //! The types of the server, as values of an RDB file. The core says which numbers and strings a
-//! value has, and reads them; see `fields` of each layout.
+//! value has, and reads them; see `rdb` of each layout.
 
 use std::ffi::{CStr, c_int};
 

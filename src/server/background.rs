@@ -16,12 +16,12 @@ use super::system;
 /// what an allocator maps for it.
 ///
 /// The allocator jemalloc crashes if a new thread calls it and it cannot map anything.
-const ROOM: usize = 64 << 20;
+const THREAD_BYTES: usize = 64 << 20;
 
 /// Starts a thread that lives as long as the process, and waits until its first call of the
 /// allocator is done. `None` if there is not enough memory, or if no thread can be started.
 fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Option<Thread> {
-    if !system::can_map(ROOM) {
+    if !system::can_map(THREAD_BYTES) {
         return None;
     }
     let begun = Arc::new(Barrier::new(2));

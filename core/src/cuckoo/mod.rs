@@ -4,9 +4,9 @@
 //! is in `tables`, and calls with many items are in `group`.
 
 pub mod bloomline;
-mod fields;
 mod group;
 pub mod options;
+mod rdb;
 pub mod redisbloom;
 mod tables;
 pub mod work;

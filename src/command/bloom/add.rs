@@ -16,7 +16,7 @@ use super::window::WindowOptions;
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Room, count_refused};
+use crate::command::items::{ReplicationMemory, count_refused};
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
@@ -189,7 +189,7 @@ fn add(
     target: AddTarget<impl FnOnce() -> FilterOptions>,
     replication: Replication,
 ) -> Result<(), Failure> {
-    let Room { new, list } = Room::to(call, items)?;
+    let ReplicationMemory { new, list } = ReplicationMemory::to(call, items)?;
     let insert = |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, target, items.len(), insert)?;

@@ -9,7 +9,7 @@ use crate::command::access;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
 use crate::command::handler::Call;
-use crate::command::items::Room;
+use crate::command::items::ReplicationMemory;
 use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{ADD, NewItems};
@@ -24,7 +24,7 @@ impl BulkCommand for BulkAdd {
             return Ok(None);
         }
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        let Room { new, list } = Room::to_packed(call, items)?;
+        let ReplicationMemory { new, list } = ReplicationMemory::to_packed(call, items)?;
         let insert =
             |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, answers);
         let target = AddTarget::any(options);

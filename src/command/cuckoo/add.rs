@@ -8,7 +8,7 @@ use super::options::{InsertArgs, NewFilter};
 use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Room, count_refused};
+use crate::command::items::{ReplicationMemory, count_refused};
 use crate::data_type::handle::Outcome;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
@@ -98,7 +98,7 @@ fn add_one(call: Call, to_add: ItemsToAdd) -> Result<(), Failure> {
 /// Adds items to the filter of a key, which is created if there are options for it.
 fn add(call: Call, args: &InsertArgs, to_add: ItemsToAdd) -> Result<(), Failure> {
     let if_missing = args.if_missing.map(|new| move || new);
-    let Room { new, list } = Room::to(call, args.items)?;
+    let ReplicationMemory { new, list } = ReplicationMemory::to(call, args.items)?;
     let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, to_add);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, if_missing, insert)?;

@@ -9,7 +9,7 @@ use crate::command::access;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
 use crate::command::handler::Call;
-use crate::command::items::{Room, count_refused};
+use crate::command::items::{ReplicationMemory, count_refused};
 use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::NewItems;
@@ -23,7 +23,7 @@ impl BulkCommand for BulkAdd {
         if items.len() == 0 {
             return Ok(None);
         }
-        let Room { new, list } = Room::to_packed(call, items)?;
+        let ReplicationMemory { new, list } = ReplicationMemory::to_packed(call, items)?;
         let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, new, answers);
         let mut key = access::write(call);
         let written = add::write_to(call, &mut key, Some(NewFilter::by_default), insert)?;

@@ -2,9 +2,9 @@
 
 use crate::command::access;
 use crate::command::error::Failure;
-use crate::command::fields::{Field, Fields, tokens};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::info_fields::{Field, Fields, tokens};
 use crate::command::syntax::KEY;
 use crate::policy::layout::LayoutRow;
 use crate::server::command_docs::{ArgKind, ArgSpec};

@@ -8,7 +8,7 @@ use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::Room;
+use crate::command::items::ReplicationMemory;
 use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
 use crate::data_type::replicate::{is_own, plainly};
@@ -55,7 +55,7 @@ impl Handler for Mdel {
 
     fn run(call: Call) -> Result<(), Failure> {
         let items = call.rest;
-        let Room { new: mut deleted, list } = Room::to(call, items)?;
+        let ReplicationMemory { new: mut deleted, list } = ReplicationMemory::to(call, items)?;
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         call.context.array(items.len());
@@ -105,7 +105,8 @@ pub struct BulkDel;
 
 impl BulkCommand for BulkDel {
     fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
-        let Room { new: mut deleted, list } = Room::to_packed(call, items)?;
+        let ReplicationMemory { new: mut deleted, list } =
+            ReplicationMemory::to_packed(call, items)?;
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         let deleted = filter.write(|filter| {

@@ -54,9 +54,9 @@ macro_rules! any {
     };
 }
 
-mod fields;
 mod items;
 mod numbers;
+mod rdb;
 
 pub use numbers::LayerNumbers;
 

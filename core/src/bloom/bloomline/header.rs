@@ -35,7 +35,7 @@ pub use crate::bloom::length::{EXTENDED_BYTES, HEADER_BYTES};
 use crate::bloom::length::{LISTED_BYTES, is_length, listed, pad_header};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::header_fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 use crate::spec::{Growth, Spec};
 

@@ -11,7 +11,7 @@ use super::growth::Common;
 use super::shape::BlockedPlan;
 use crate::bloom::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::header_fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_push;
 
 pub const RECORD_BYTES: usize = 16;

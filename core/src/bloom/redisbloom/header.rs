@@ -17,7 +17,7 @@ use super::geometry::{Options, Shape};
 use super::layer::{Common, RedisBloomLayer};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::FieldReader;
+use crate::header_fields::FieldReader;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::spec::{Growth, MAX_LAYERS, Spec};

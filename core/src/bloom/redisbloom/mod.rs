@@ -16,10 +16,10 @@
 //!
 //! The hash has no secret seed: whoever knows the layout can choose items that collide.
 
-mod fields;
 pub mod geometry;
 pub mod header;
 pub mod layer;
+mod rdb;
 
 pub use layer::{Common, RedisBloomLayer};
 

@@ -19,7 +19,7 @@ use super::valid::{LayerChecks, check_common, random_flag};
 use crate::bloom::length::{pad_header, padded_len};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::FieldReader;
+use crate::header_fields::FieldReader;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 

@@ -16,12 +16,12 @@
 //! The seed is random unless the filter was created with another one.
 
 pub mod blob;
-pub mod fields;
 pub mod filter;
 pub mod header;
 pub mod indexes;
 pub mod layer;
 pub mod payload;
+pub mod rdb;
 pub mod sizing;
 pub mod valid;
 

@@ -12,8 +12,8 @@ use super::blob::{Assembly, blob_bytes, encode};
 use super::layer::Common;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
-use crate::fields::FieldReader;
 use crate::hash::siphash::FIXED_SEED;
+use crate::header_fields::FieldReader;
 use crate::memory::sparse::SparseBytes;
 use crate::permit::Permit;
 

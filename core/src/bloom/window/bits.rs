@@ -25,7 +25,7 @@ impl Bits for WindowedFilter {
     }
 
     fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (len, count) = (self.layer_words(), usize::from(self.present));
+        let (len, count) = (self.layer_words(), usize::from(self.count));
         let (small, large) = match &mut self.ring {
             Ring::Small(words) => (Some(words), None),
             Ring::Large(large) => (None, Some(large)),

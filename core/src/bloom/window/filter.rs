@@ -58,11 +58,11 @@ pub struct WindowedFilter {
     /// Older generations that were specified.
     pub(crate) generations: u8,
     /// Items by which the capacity is below that of `generations` regular layers.
-    pub(crate) short: u8,
+    pub(crate) capacity_rounding: u8,
     pub(crate) kind: WindowKind,
     pub(crate) refreshes: bool,
     /// Generations that exist.
-    pub(crate) present: u8,
+    pub(crate) count: u8,
 }
 
 /// [`Window`] without its time.
@@ -116,13 +116,13 @@ impl WindowedFilter {
         Ok(Self { clock, ..Self::of(&spec, seed, &plan, ring, 1) })
     }
 
-    /// A filter with this ring of `present` generations, of which none was dropped.
+    /// A filter with this ring of `count` generations, of which none was dropped.
     pub(super) fn of(
         spec: &WindowSpec,
         seed: u64,
         plan: &BlockedPlan,
         ring: Ring,
-        present: usize,
+        count: usize,
     ) -> Self {
         let (kind, millis) = match spec.window {
             Window::Time { millis } => (WindowKind::Time, millis),
@@ -136,17 +136,17 @@ impl WindowedFilter {
             error_rate: spec.error_rate,
             millis,
             seed,
-            number: present as u64 - 1,
+            number: count as u64 - 1,
             dropped_bytes: 0,
             clock: 0,
             geometry: *plan.geometry(),
             ring,
             expansion,
             generations: spec.generations as u8,
-            short: all.saturating_sub(spec.capacity) as u8,
+            capacity_rounding: all.saturating_sub(spec.capacity) as u8,
             kind,
             refreshes: spec.refreshes,
-            present: present as u8,
+            count: count as u8,
         }
     }
 
@@ -177,7 +177,7 @@ impl WindowedFilter {
         let generations = u32::from(self.generations);
         let all = self.regular_capacity.saturating_mul(generations.into());
         WindowSpec {
-            capacity: all - u64::from(self.short),
+            capacity: all - u64::from(self.capacity_rounding),
             error_rate: self.error_rate,
             growth: Growth::of(self.expansion.into()),
             window: match self.kind {
@@ -202,7 +202,7 @@ impl WindowedFilter {
     /// The generations and their numbers, oldest first. At least one, and at most one more than
     /// [`WindowSpec::generations`].
     pub fn generations(&self) -> impl Iterator<Item = (u64, GenerationRef<'_>)> {
-        let oldest = self.number - (u64::from(self.present) - 1);
+        let oldest = self.number - (u64::from(self.count) - 1);
         (oldest..).zip(self.all())
     }
 
@@ -217,7 +217,7 @@ impl WindowedFilter {
 
     /// The number of generations, 1 to [`WindowSpec::generations`] + 1.
     pub fn generation_count(&self) -> usize {
-        self.present.into()
+        self.count.into()
     }
 
     #[inline]
@@ -288,7 +288,7 @@ impl WindowedFilter {
     /// Items in the newest generation.
     pub(crate) fn newest_len(&self) -> u64 {
         match &self.ring {
-            Ring::Small(words) => newest_record(words, self.present).len(),
+            Ring::Small(words) => newest_record(words, self.count).len(),
             Ring::Large(large) => large.newest.view().len(),
         }
     }
@@ -319,13 +319,13 @@ impl WindowedFilter {
     pub fn size_bytes(&self) -> u64 {
         match &self.ring {
             Ring::Small(_) => {
-                let count = u64::from(self.present);
+                let count = u64::from(self.count);
                 size_with(true, self.geometry.bytes() * count, count as usize, 0)
             }
             Ring::Large(large) => {
                 let regular = large.all().map(|one| one.regular.bytes()).sum();
                 let overflow = large.all().map(|one| one.overflow_bytes()).sum();
-                let count = self.present.into();
+                let count = self.count.into();
                 size_with(self.can_be_small(), regular, count, overflow)
             }
         }

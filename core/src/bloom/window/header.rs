@@ -27,7 +27,7 @@ use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
 use crate::bloom::length::{pad_header, padded_len};
 use crate::error::{Error, HeaderError};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::header_fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_collect;
 use crate::memory::try_box;
 use crate::permit::{Permit, request};

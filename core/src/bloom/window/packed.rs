@@ -6,7 +6,7 @@
 //! header  0 | seed
 //!         1 | error_rate
 //!         2 | millis 48 | regular_capacity 16
-//!         3 | words behind the header 16 | 0 8 | geometry 16 | generations 8 | short 8 | present 8
+//!         3 | words behind the header 16 | 0 8 | geometry 16 | generations 8 | rounding 8 | count 8
 //! numbers 0 | number 40 | expansion 16 | kind, refreshes 8
 //!         1 | clock
 //!         2 | dropped_bytes
@@ -55,10 +55,11 @@ impl WindowedFilter {
     // Not inlined, so that the callers stay small for other filters.
     #[inline(never)]
     pub(crate) fn pack(self) -> Result<Headed, Self> {
-        let Self { generations, short, present, .. } = self;
+        let Self { generations, capacity_rounding, count, .. } = self;
         let Some([geometry, item]) = self.geometry.to_bytes() else { return Err(self) };
         let third = self.millis | self.regular_capacity << MILLIS_BITS;
-        let last = u64::from_le_bytes([0, 0, 0, geometry, item, generations, short, present]);
+        let last =
+            u64::from_le_bytes([0, 0, 0, geometry, item, generations, capacity_rounding, count]);
         let kind = self.kind as u8 | if self.refreshes { REFRESHES } else { 0 };
         let first =
             self.number | u64::from(self.expansion) << NUMBER_BITS | u64::from(kind) << KIND_SHIFT;
@@ -86,7 +87,7 @@ impl WindowedFilter {
     #[inline(never)]
     pub(crate) fn unpack(packed: Headed) -> Self {
         let &[seed, error_rate, third, last] = packed.header();
-        let [.., geometry, item, generations, short, present] = last.to_le_bytes();
+        let [.., geometry, item, generations, capacity_rounding, count] = last.to_le_bytes();
         let (_, words) = packed.into_parts();
         let [first, clock, dropped_bytes] =
             words.as_slice().first_chunk().copied().unwrap_or_default();
@@ -103,10 +104,10 @@ impl WindowedFilter {
             ring: Ring::Small(words),
             expansion: (first >> NUMBER_BITS) as u16,
             generations,
-            short,
+            capacity_rounding,
             kind: WindowKind::of_bits(kind),
             refreshes: kind & REFRESHES != 0,
-            present,
+            count,
         }
     }
 }

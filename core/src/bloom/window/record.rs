@@ -51,9 +51,9 @@ pub(super) fn newest_opened(words: &Words) -> u64 {
     words.as_slice().get(NUMBERS - 1).copied().unwrap_or(0)
 }
 
-/// The record of the newest of `present` generations.
+/// The record of the newest of `count` generations.
 #[inline(always)]
-pub(super) fn newest_record(words: &Words, present: u8) -> Record {
-    let index = NUMBERS + usize::from(present) - 1;
+pub(super) fn newest_record(words: &Words, count: u8) -> Record {
+    let index = NUMBERS + usize::from(count) - 1;
     Record(words.as_slice().get(index).copied().unwrap_or(0))
 }

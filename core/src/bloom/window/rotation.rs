@@ -122,7 +122,7 @@ impl WindowedFilter {
 
     /// True if there are as many older generations as were specified.
     fn is_complete(&self) -> bool {
-        self.present > self.generations
+        self.count > self.generations
     }
 
     /// True if the newer generations hold as many distinct items as the window.
@@ -233,7 +233,7 @@ impl WindowedFilter {
         }
         self.dropped_bytes += bytes;
         self.number += u64::from(opened.is_some());
-        self.present = self.present + u8::from(opened.is_some()) - dropped as u8;
+        self.count = self.count + u8::from(opened.is_some()) - dropped as u8;
         Ok(())
     }
 }

@@ -40,7 +40,7 @@ impl WindowedFilter {
         &self,
         words: &'a Words,
     ) -> impl DoubleEndedIterator<Item = GenerationRef<'a>> + Clone + use<'a> {
-        let (len, count) = (self.layer_words(), usize::from(self.present));
+        let (len, count) = (self.layer_words(), usize::from(self.count));
         let (capacity, geometry) = (self.regular_capacity, self.geometry);
         let newest = newest_opened(words);
         let rest = words.as_slice().get(NUMBERS..).unwrap_or_default();
@@ -64,7 +64,7 @@ impl WindowedFilter {
     /// The record of the newest generation of a small ring, and its bits.
     #[inline(always)]
     pub(crate) fn newest_in_words(&mut self) -> Option<(&mut u64, &mut [u64])> {
-        let (len, count) = (self.layer_words(), usize::from(self.present));
+        let (len, count) = (self.layer_words(), usize::from(self.count));
         let Ring::Small(words) = &mut self.ring else { return None };
         let (records, bits) = words.as_mut_slice().split_at_mut_checked(NUMBERS + count)?;
         Some((records.last_mut()?, bits.get_mut((count - 1) * len..)?))
@@ -155,7 +155,7 @@ impl WindowedFilter {
                 let GenerationRef { regular_len, live, opened, .. } = view;
                 Ok::<_, Error>(Generation { regular, regular_len, overflow: None, live, opened })
             };
-            let older = usize::from(self.present) - 1;
+            let older = usize::from(self.count) - 1;
             let older = try_collect(older, self.in_words(words).take(older).map(large))?;
             let newest = large(self.newest_of(words))?;
             self.ring = Ring::Large(try_box(Large { newest, older, dropped: Vec::new() })?);

@@ -28,7 +28,7 @@ use super::plan::{MAX_TABLES, Plan, TableRecord};
 use super::shape::TableShape;
 use crate::cuckoo::options::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::header_fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 
 /// The first bytes of a header. In RedisBloom's layout they would be a count of 8.0e18 items.

@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// What to do if a table cannot be emptied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rest {
+enum NotEmptied {
     /// Go on with the next older table.
     Continue,
     Stop,
@@ -35,7 +35,7 @@ impl RedisBloomCuckoo {
     ///
     /// None.
     pub fn compact(&mut self) -> Result<Compaction, Error> {
-        Ok(self.compact_tables(Rest::Continue, &mut Kept::default()))
+        Ok(self.compact_tables(NotEmptied::Continue, &mut Kept::default()))
     }
 
     /// The same, but stops at the first table that cannot be emptied.
@@ -56,11 +56,11 @@ impl RedisBloomCuckoo {
                 }
             }
         }
-        self.compact_tables(Rest::Stop, kept);
+        self.compact_tables(NotEmptied::Stop, kept);
     }
 
     /// Compacts; `rest` decides about a table that cannot be emptied.
-    fn compact_tables(&mut self, rest: Rest, kept: &mut Kept) -> Compaction {
+    fn compact_tables(&mut self, rest: NotEmptied, kept: &mut Kept) -> Compaction {
         let (before, numbers) = (self.size_bytes(), self.numbers());
         let mut tests = self.slots().saturating_mul(TESTS_PER_SLOT).saturating_add(MORE_TESTS);
         let (mut full, mut is_moved) = (0, false);
@@ -80,7 +80,7 @@ impl RedisBloomCuckoo {
                 (true, false) => kept.newest = Some(blocks),
                 (false, _) => {}
             }
-            if !emptied.is_empty && rest == Rest::Stop {
+            if !emptied.is_empty && rest == NotEmptied::Stop {
                 break;
             }
         }

@@ -11,7 +11,7 @@
 use super::RedisBloomCuckoo;
 use super::numbers::CuckooNumbers;
 use crate::error::{Error, HeaderError};
-use crate::fields::{FieldReader, FieldWriter};
+use crate::header_fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 
 pub const HEADER_BYTES: usize = 38;

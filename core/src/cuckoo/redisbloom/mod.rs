@@ -15,10 +15,10 @@
 
 mod blocks;
 mod compact;
-mod fields;
 mod fingerprint;
 pub mod header;
 pub mod numbers;
+mod rdb;
 mod table;
 
 use std::fmt;

@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! unsigned tables
-//! ...               see `redisbloom::fields`
+//! ...               see `redisbloom::rdb`
 //! ```
 
 use super::AnyCuckoo;

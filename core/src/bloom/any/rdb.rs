@@ -13,10 +13,10 @@
 //!
 //! ```text
 //! unsigned items
-//! ...               see `redisbloom::fields`
+//! ...               see `redisbloom::rdb`
 //! ```
 //!
-//! valkey-bloom's layout has another type: see `valkey::fields`.
+//! valkey-bloom's layout has another type: see `valkey::rdb`.
 
 use std::ops::ControlFlow;
 
