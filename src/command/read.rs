@@ -6,24 +6,11 @@ use super::access;
 use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::DataType;
-use crate::server::clock;
-use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// BF.EXISTS key item, and CF.EXISTS
 pub struct Exists<F>(PhantomData<F>);
 /// BF.MEXISTS key item [item ...], and CF.MEXISTS
 pub struct Mexists<F>(PhantomData<F>);
-
-/// The time for which a filter answers, in milliseconds. The clock is read only for a filter that
-/// remembers by time.
-#[inline]
-pub fn now_for(filter: &AnyFilter) -> u64 {
-    match filter.windowed() {
-        Some(windowed) if windowed.has_time() => clock::now(),
-        _ => 0,
-    }
-}
 
 /// A filter of which a call asks whether it contains items.
 pub trait Contains: DataType {
@@ -32,30 +19,6 @@ pub trait Contains: DataType {
 
     /// Calls `answer` for each item, in order.
     fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool));
-}
-
-impl Contains for AnyFilter {
-    #[inline(always)]
-    fn contains(&self, item: &[u8]) -> bool {
-        Self::contains(self, item, now_for(self))
-    }
-
-    #[inline(always)]
-    fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool)) {
-        Self::contains_batch(self, items, now_for(self), answer);
-    }
-}
-
-impl Contains for AnyCuckoo {
-    #[inline(always)]
-    fn contains(&self, item: &[u8]) -> bool {
-        Self::contains(self, item)
-    }
-
-    #[inline(always)]
-    fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool)) {
-        Self::contains_batch(self, items, answer);
-    }
 }
 
 impl<F: Contains> Handler for Exists<F> {

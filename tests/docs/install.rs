@@ -1,6 +1,7 @@
 //! What docs/how-to/install.md says of servers: which were tested, one that runs without the
-//! module, and an older release that gets a newer file. `tests/install/page.rs` runs the commands of
-//! the page.
+//! module, and an older release that gets a newer file.
+//!
+//! `tests/install/page.rs` runs the commands of the page.
 
 use std::fs;
 use std::path::Path;

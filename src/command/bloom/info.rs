@@ -1,11 +1,11 @@
 //! BF.INFO and BF.DEBUG.
 
+use super::read::now_for;
 use crate::command::access;
 use crate::command::error::{BAD_FIELD, Failure};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::info_fields::{Field, Fields, tokens};
-use crate::command::read::now_for;
 use crate::command::syntax::KEY;
 use crate::policy::limits::max_filter_bytes;
 use crate::server::clock;

@@ -2,7 +2,6 @@
 
 mod add;
 mod bulk;
-mod card;
 mod compact;
 mod create;
 mod dump;
@@ -12,6 +11,7 @@ mod merge;
 mod option;
 mod options;
 mod parse;
+mod read;
 mod redisbloom_dialect;
 mod rotate;
 mod stats;

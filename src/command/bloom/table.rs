@@ -5,7 +5,8 @@ use std::ffi::CStr;
 use redis_module::raw::REDISMODULE_CMD_KEY_ACCESS;
 
 use super::bulk::BulkAdd;
-use super::{add, card, compact, create, dump, info, load, merge, rotate, stats, syntax};
+use super::read::Card;
+use super::{add, compact, create, dump, info, load, merge, rotate, stats, syntax};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::handler::Keyless;
 use crate::command::row::{
@@ -180,7 +181,7 @@ static COMMANDS: [Command; 19] = [
         since: c"2.4.4",
         tips: TIMED,
         args: KEY_ONLY,
-        ..command::<card::Card>(&READ_FAST)
+        ..command::<Card>(&READ_FAST)
     },
     Command {
         name: c"bf.debug",

@@ -4,7 +4,8 @@ use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_DELETE, REDISMODULE_CMD_KEY_RW,
 };
 
-use super::{add, bulk, compact, count, create, dump, info, options, remove};
+use super::read::Count;
+use super::{add, bulk, compact, create, dump, info, options, remove};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::handler::Keyless;
 use crate::command::help;
@@ -97,7 +98,7 @@ static COMMANDS: [Command; 19] = [
         hint: c"Never less than its copies in the filter; 0 if there is no such key.",
         complexity: c"O(N) where N is the number of tables",
         args: syntax::ADD,
-        ..command::<count::Count>(&READ_FAST)
+        ..command::<Count>(&READ_FAST)
     },
     Command {
         name: c"cf.bulkadd",
