@@ -122,13 +122,7 @@ static TOTALS: [&Counter; 8] = [
 
 /// What a filter adds to them.
 fn totals(filter: &AnyFilter) -> Totals<8> {
-    let [layers, items, capacity, bytes] = match filter.added_since(0, 0) {
-        Some(all) => [all.layers.into(), all.items, all.capacity, all.bytes],
-        None => {
-            let layers = filter.layer_count().into();
-            [layers, filter.len(), filter.capacity(), filter.size_bytes()]
-        }
-    };
+    let sums = filter.sums();
     Totals::new(
         &TOTALS,
         [
@@ -136,10 +130,10 @@ fn totals(filter: &AnyFilter) -> Totals<8> {
             (filter.layout() == Layout::Bloomline).into(),
             (filter.layout() == Layout::ValkeyBloom).into(),
             filter.windowed().is_some().into(),
-            layers,
-            items,
-            capacity,
-            bytes,
+            sums.layers.into(),
+            sums.items,
+            sums.capacity,
+            sums.bytes,
         ],
     )
 }

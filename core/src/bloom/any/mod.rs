@@ -282,6 +282,17 @@ impl AnyFilter {
         if let Self::Sparse(filter) = self { filter.listed_room() } else { 0 }
     }
 
+    /// All layers, items, capacity and bytes.
+    pub fn sums(&self) -> Increase {
+        match self {
+            Self::Bloomline(filter) => filter.added_since(0, 0),
+            Self::Sparse(filter) => filter.added_since(0, 0),
+            Self::Windowed(filter) => filter.sums(),
+            Self::RedisBloom(filter) => filter.added_since(0, 0),
+            Self::ValkeyBloom(filter) => filter.added_since(0, 0),
+        }
+    }
+
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Increase> {
         match self {

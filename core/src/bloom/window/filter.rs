@@ -4,13 +4,14 @@ use std::fmt;
 use std::iter;
 
 use super::generation::{Generation, GenerationRef};
-use super::record::{newest_opened, newest_record};
-use super::ring::{Large, Ring, in_ring};
+use super::record::{Record, newest_opened, newest_record, records};
+use super::ring::{Large, Ring};
 use super::size::{is_small, size_with};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common, Filter, LayerRef};
 use crate::bloom::layer::Rules;
+use crate::bloom::scalable::Increase;
 use crate::error::Error;
 use crate::memory::lists::try_collect;
 use crate::memory::try_box;
@@ -175,9 +176,8 @@ impl WindowedFilter {
     #[inline(never)]
     pub fn spec(&self) -> WindowSpec {
         let generations = u32::from(self.generations);
-        let all = self.regular_capacity.saturating_mul(generations.into());
         WindowSpec {
-            capacity: all - u64::from(self.capacity_rounding),
+            capacity: self.specified_capacity(),
             error_rate: self.error_rate,
             growth: Growth::of(self.expansion.into()),
             window: match self.kind {
@@ -188,6 +188,11 @@ impl WindowedFilter {
             generations,
             refreshes: self.refreshes,
         }
+    }
+
+    fn specified_capacity(&self) -> u64 {
+        let all = self.regular_capacity.saturating_mul(self.generations.into());
+        all - u64::from(self.capacity_rounding)
     }
 
     /// A regular layer.
@@ -264,7 +269,7 @@ impl WindowedFilter {
 
     /// Distinct items in all generations: each counts in the newest one that contains it.
     pub fn len(&self) -> u64 {
-        in_ring!(self, all => all.map(|one| one.live()).fold(0, u64::saturating_add))
+        self.sums().items
     }
 
     /// True if no generation has an item.
@@ -282,7 +287,7 @@ impl WindowedFilter {
     /// Distinct items inside one window that the filter is sized for: what was specified, and the
     /// capacity of all overflow layers.
     pub fn capacity(&self) -> u64 {
-        self.overflows().map(Filter::capacity).fold(self.spec().capacity, u64::saturating_add)
+        self.sums().capacity
     }
 
     /// Items in the newest generation.
@@ -304,9 +309,34 @@ impl WindowedFilter {
     }
 
     /// The number of layers of all generations.
-    #[inline(never)]
     pub fn layer_count(&self) -> u32 {
-        self.overflows().map(Filter::layer_count).sum::<u32>() + self.generation_count() as u32
+        self.sums().layers
+    }
+
+    /// The sums over all generations: items, layers, capacity, and the bytes of the filter.
+    ///
+    /// Cost: one step per generation.
+    #[inline(never)]
+    pub(crate) fn sums(&self) -> Increase {
+        let count = self.count.into();
+        let capacity = self.specified_capacity();
+        let mut sums = Increase { items: 0, layers: self.count.into(), capacity, bytes: 0 };
+        match &self.ring {
+            Ring::Small(words) => sums.items = records(words, self.count).map(Record::live).sum(),
+            Ring::Large(large) => {
+                for one in large.older.iter().chain([&large.newest]) {
+                    sums.items = sums.items.saturating_add(one.live);
+                    if let Some(overflow) = &one.overflow {
+                        sums.layers += overflow.layer_count();
+                        sums.capacity = sums.capacity.saturating_add(overflow.capacity());
+                        sums.bytes = sums.bytes.saturating_add(overflow.part_bytes());
+                    }
+                }
+            }
+        }
+        let regular = self.geometry.bytes() * u64::from(self.count);
+        sums.bytes = size_with(self.can_be_small(), regular, count, sums.bytes);
+        sums
     }
 
     /// The computed false-positive rate of all generations: at most the target rate.
@@ -317,31 +347,14 @@ impl WindowedFilter {
     /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
     /// alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        match &self.ring {
-            Ring::Small(_) => {
-                let count = u64::from(self.count);
-                size_with(true, self.geometry.bytes() * count, count as usize, 0)
-            }
-            Ring::Large(large) => {
-                let regular = large.all().map(|one| one.regular.bytes()).sum();
-                let overflow = large.all().map(|one| one.overflow_bytes()).sum();
-                let count = self.count.into();
-                size_with(self.can_be_small(), regular, count, overflow)
-            }
-        }
+        self.sums().bytes
     }
 
     /// Bytes of the filter if its ring is a large one.
     fn large_size_bytes(&self) -> u64 {
-        let regular = self.all().map(|one| one.regular.bytes()).sum();
-        let overflow = self.overflows().map(Filter::part_bytes).sum();
+        let regular = self.geometry.bytes() * u64::from(self.count);
+        let overflow = self.all().map(|one| one.overflow_bytes()).sum();
         size_with(false, regular, self.generation_count(), overflow)
-    }
-
-    /// The overflow layers of the generations that have some, oldest first.
-    fn overflows(&self) -> impl Iterator<Item = &Filter> {
-        let large = if let Ring::Large(large) = &self.ring { Some(large) } else { None };
-        large.into_iter().flat_map(|large| large.all()).filter_map(|generation| generation.overflow)
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory

@@ -57,3 +57,9 @@ pub(super) fn newest_record(words: &Words, count: u8) -> Record {
     let index = NUMBERS + usize::from(count) - 1;
     Record(words.as_slice().get(index).copied().unwrap_or(0))
 }
+
+/// The records of `count` generations, oldest first.
+pub(super) fn records(words: &Words, count: u8) -> impl Iterator<Item = Record> {
+    let records = words.as_slice().get(NUMBERS..).unwrap_or_default();
+    records.iter().take(count.into()).map(|&record| Record(record))
+}
