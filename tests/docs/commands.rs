@@ -178,6 +178,8 @@ fn syntax_on_the_pages_is_that_of_help() {
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let lines = help(&mut server.resp2());
+        let listed = lines.iter().filter(|line| !line.starts_with(' ')).count();
+        assert_eq!(listed, commands().len() + FAMILIES.len(), "{lines:#?}");
         for (name, syntax) in commands() {
             let is_its_line = |line: &&String| line.split(' ').next() == Some(&name);
             let line = lines.iter().find(is_its_line).expect(&name);

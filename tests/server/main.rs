@@ -42,7 +42,6 @@ mod calls;
 mod cluster;
 mod commands;
 mod entry_points;
-mod false_positives;
 mod faults;
 mod filters;
 mod harness;

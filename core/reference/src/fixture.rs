@@ -140,3 +140,63 @@ impl Fixture {
         cases.iter().map(case).collect()
     }
 }
+
+/// One recorded cuckoo filter.
+pub struct CuckooFixture {
+    pub name: String,
+    json: Value,
+}
+
+/// All recorded cuckoo filters.
+pub fn cuckoo_fixtures() -> Vec<CuckooFixture> {
+    let file = read("../redisbloom-cf/cf-vectors.json");
+    let json: Value = serde_json::from_slice(&file).unwrap();
+    let vectors = json["vectors"].as_array().unwrap().iter();
+    vectors
+        .map(|json| CuckooFixture {
+            name: json["name"].as_str().unwrap().to_owned(),
+            json: json.clone(),
+        })
+        .collect()
+}
+
+impl CuckooFixture {
+    /// The arguments of each command that made the filter, and the reply; none if it was restored.
+    pub fn steps(&self) -> Vec<(Vec<Vec<u8>>, Value)> {
+        let arguments = |step: &Value| match &step["args_hex"] {
+            Value::Null => strings(&step["args"]).into_iter().map(String::into_bytes).collect(),
+            words => strings(words).iter().map(|word| from_hex(word)).collect(),
+        };
+        let steps = self.json["steps"].as_array().map_or(&[][..], Vec::as_slice);
+        steps.iter().map(|step| (arguments(step), step["reply"].clone())).collect()
+    }
+
+    /// The line of CF.DEBUG's reply.
+    pub fn debug(&self) -> &str {
+        self.json["debug"].as_str().unwrap()
+    }
+
+    /// The size in CF.INFO.
+    pub fn size(&self) -> Option<u64> {
+        self.json["info"][1].as_u64()
+    }
+
+    /// The payload of DUMP.
+    pub fn dump(&self) -> Vec<u8> {
+        from_hex(self.json["dump_hex"].as_str().unwrap())
+    }
+
+    /// The payload of an older encoding version that was restored.
+    pub fn old_payload(&self) -> Option<Vec<u8>> {
+        self.json["restore_payload_hex"].as_str().map(from_hex)
+    }
+
+    /// The replies of CF.SCANDUMP in order, header first; none if they were not recorded.
+    pub fn chunks(&self) -> Vec<(i64, Vec<u8>)> {
+        let chunks = self.json["scandump"].as_array().map_or(&[][..], Vec::as_slice);
+        let chunk = |chunk: &Value| {
+            (chunk["iterator"].as_i64().unwrap(), from_hex(chunk["data_hex"].as_str().unwrap()))
+        };
+        chunks.iter().map(chunk).collect()
+    }
+}

@@ -1,42 +1,16 @@
 //! Sequences recorded from RedisBloom: equal replies, headers, chunks and payloads.
 
-use std::fs;
-use std::path::Path;
-
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::calls::CuckooCalls;
-use bloomline_reference::payload::bits_of_dump;
+use bloomline_reference::fixture::{CuckooFixture, cuckoo_fixtures};
+use bloomline_reference::payload::{FieldReader, OLD_OPTIONS, Payload, bits_of_dump, cuckoo_of};
 use serde_json::{Value, json};
 
-use super::{classic, compact, created, granted, options, with_numbers};
-
-fn vectors() -> Vec<Value> {
-    let file = "tests/golden/redisbloom-cf/cf-vectors.json";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let json: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    json["vectors"].as_array().unwrap().clone()
-}
-
-fn from_hex(text: &str) -> Vec<u8> {
-    let byte = |at| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-    (0..text.len()).step_by(2).map(byte).collect()
-}
+use super::{classic, compact, created, granted, options};
 
 fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The arguments of a step.
-fn arguments(step: &Value) -> Vec<Vec<u8>> {
-    let texts = |field: &str| {
-        let values = step[field].as_array()?.iter();
-        Some(values.map(|value| value.as_str().unwrap().to_owned()).collect::<Vec<_>>())
-    };
-    match texts("args") {
-        Some(texts) => texts.into_iter().map(String::into_bytes).collect(),
-        None => texts("args_hex").unwrap().iter().map(|text| from_hex(text)).collect(),
-    }
 }
 
 fn number(text: &[u8]) -> u64 {
@@ -142,11 +116,10 @@ fn is_wrapped_chunk(arguments: &[Vec<u8>]) -> bool {
     arguments[0] == b"CF.LOADCHUNK" && arguments[2] == b"26"
 }
 
-/// Performs the steps of a vector and compares the replies.
-fn performed(vector: &Value, name: &str) -> AnyCuckoo {
+/// Performs the recorded steps and compares the replies.
+fn performed(fixture: &CuckooFixture) -> AnyCuckoo {
     let mut filter = None;
-    for step in vector["steps"].as_array().unwrap() {
-        let arguments = arguments(step);
+    for (arguments, recorded) in fixture.steps() {
         let reply = reply(&mut filter, &arguments);
         if is_wrapped_chunk(&arguments) {
             let filter = filter.as_mut().unwrap();
@@ -154,46 +127,34 @@ fn performed(vector: &Value, name: &str) -> AnyCuckoo {
             filter.load_chunk(10, &arguments[3]).unwrap();
             continue;
         }
-        assert_eq!(reply, step["reply"], "{name}: {step}");
+        assert_eq!(reply, recorded, "{}: {arguments:?}", fixture.name);
     }
     filter.unwrap()
 }
 
 /// Compares the header, the chunks, the payload of DUMP, and what CF.DEBUG and CF.INFO report.
-fn assert_recorded(filter: &AnyCuckoo, vector: &Value, name: &str) {
-    let mut chunks = vec![(1, to_hex(&filter.encode_header()))];
-    while let Some((next, chunk)) = filter.scan_dump(chunks.last().unwrap().0) {
-        chunks.push((next, to_hex(chunk)));
+fn assert_recorded(filter: &AnyCuckoo, fixture: &CuckooFixture) {
+    let name = &fixture.name;
+    let mut chunks = vec![(1, filter.encode_header())];
+    while let Some((next, chunk)) = filter.scan_dump(chunks.last().unwrap().0 as u64) {
+        chunks.push((next as i64, chunk.to_vec()));
     }
-    let recorded = vector["scandump"].as_array().unwrap().iter();
-    let recorded: Vec<_> = recorded
-        .map(|chunk| {
-            let data = chunk["data_hex"].as_str().unwrap();
-            (chunk["iterator"].as_u64().unwrap(), data.to_owned())
-        })
-        .collect();
-    assert_eq!(chunks, recorded, "{name}");
-    assert_eq!(debug(filter), vector["debug"].as_str().unwrap(), "{name}");
-    assert_eq!(filter.size(), vector["info"][1].as_u64().unwrap(), "{name}");
-}
-
-/// The tables in a payload of DUMP.
-fn tables_of(vector: &Value) -> Vec<Vec<u8>> {
-    bits_of_dump(&from_hex(vector["dump_hex"].as_str().unwrap()))
+    assert!(chunks == fixture.chunks(), "{name}: other chunks");
+    assert_eq!(debug(filter), fixture.debug(), "{name}");
+    assert_eq!(Some(filter.size()), fixture.size(), "{name}");
 }
 
 #[test]
 #[cfg_attr(miri, ignore = "reads files")]
 fn recorded_calls_give_the_recorded_replies_and_bytes() {
-    let vectors = vectors();
-    let with_steps = vectors.iter().filter(|vector| vector["steps"].is_array());
     let mut count = 0;
-    for vector in with_steps {
-        let name = vector["name"].as_str().unwrap();
-        let filter = performed(vector, name);
-        assert_recorded(&filter, vector, name);
-        let tables = tables_of(vector);
+    for fixture in cuckoo_fixtures().iter().filter(|fixture| !fixture.steps().is_empty()) {
+        let filter = performed(fixture);
+        assert_recorded(&filter, fixture);
+        let (name, tables) = (&fixture.name, bits_of_dump(&fixture.dump()));
         assert!(classic(&filter).tables().eq(tables.iter()), "{name}: the payload differs");
+        let value = cuckoo_of(&Payload::parse(&fixture.dump()).fields, &mut granted);
+        assert!(value.as_ref() == Ok(&filter), "{name}: the payload is another filter");
         filter.check().unwrap();
         count += 1;
     }
@@ -202,20 +163,24 @@ fn recorded_calls_give_the_recorded_replies_and_bytes() {
 
 #[test]
 #[cfg_attr(miri, ignore = "reads files")]
-fn recorded_dumps_give_filters_with_the_recorded_items() {
-    for vector in vectors().iter().filter(|vector| vector["exists"].is_object()) {
+fn recorded_payloads_of_older_versions_are_read() {
+    let mut count = 0;
+    for fixture in cuckoo_fixtures() {
+        let Some(old) = fixture.old_payload() else { continue };
         let mut filter = created(8, options(2, 20, 1));
         for item in ["a", "b"] {
             filter.insert(item.as_bytes(), &mut granted).unwrap();
         }
-        let numbers = classic(&filter).numbers();
-        let mut loaded = with_numbers(&numbers, &mut granted).unwrap();
-        let mut position = 1;
-        for table in tables_of(vector) {
-            position += table.len() as u64;
-            loaded.load_chunk(position, &table).unwrap();
+        for dump in [old, fixture.dump()] {
+            let payload = Payload::parse(&dump);
+            // The version is in the last bits of the type's id.
+            let version = (payload.id & 0x3ff) as u32;
+            let mut reader = FieldReader(&payload.fields);
+            let loaded = AnyCuckoo::decode_fields(&mut reader, version, OLD_OPTIONS, &mut granted);
+            assert!(loaded.as_ref() == Ok(&filter) && reader.0.is_empty(), "{}", fixture.name);
+            assert_eq!(debug(&filter), fixture.debug());
         }
-        assert!(loaded == filter, "{}", vector["name"]);
-        assert_eq!(debug(&loaded), vector["debug"].as_str().unwrap());
+        count += 1;
     }
+    assert_eq!(count, 2);
 }

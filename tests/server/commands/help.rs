@@ -1,4 +1,5 @@
-//! BF.HELP and CF.HELP: a summary of the commands for users of redis-cli.
+//! BF.HELP and CF.HELP: a summary of the commands for users of redis-cli. The tests of the pages
+//! compare its lines with the syntax there.
 
 use bloomline_harness::{Setup, show};
 use redis::Value;
@@ -12,7 +13,7 @@ fn lines(reply: &Value) -> Vec<String> {
 }
 
 #[test]
-fn help_has_the_form_of_the_servers_and_all_commands() {
+fn help_has_the_form_of_the_servers() {
     Setup::new().on_each_server(|mut client, server| {
         for family in ["BF", "CF"] {
             let ours = lines(&client.call(&format!("{family}.HELP")));
@@ -27,27 +28,6 @@ fn help_has_the_form_of_the_servers_and_all_commands() {
             // Older servers refuse every call of this length, with another text.
             let keys = client.ask(&format!("COMMAND GETKEYS {family}.HELP"));
             assert!(keys.starts_with("-ERR "), "{keys}");
-            if server.kind.is_before_7() {
-                // Redis 6.2 has no COMMAND LIST.
-                continue;
-            }
-            let docs = client.ask(&format!("COMMAND DOCS {family}.HELP"));
-            assert!(docs.contains("summary") && docs.contains("0.1.0"), "{docs}");
-            // One with an underscore is for servers, not for users.
-            let Value::Array(names) = client.call("COMMAND LIST FILTERBY MODULE bf") else {
-                panic!("expected an array")
-            };
-            let mut names: Vec<String> =
-                names.iter().map(|name| text(name).to_uppercase()).collect();
-            names.retain(|name| name.starts_with(family) && !name.contains('_'));
-            let mut listed: Vec<&str> = ours[1..]
-                .iter()
-                .filter(|line| !line.starts_with(' '))
-                .map(|line| line.split(' ').next().unwrap())
-                .collect();
-            names.sort();
-            listed.sort_unstable();
-            assert_eq!(listed, names);
         }
     });
 }

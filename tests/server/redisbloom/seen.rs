@@ -84,10 +84,3 @@ pub fn restore_all(client: &mut Client, fixtures: &[Fixture]) {
         assert_eq!(restore(client, &fixture.name, &fixture.dump()), "+OK", "{}", fixture.name);
     }
 }
-
-/// Asserts that the key of every fixture holds the recorded filter.
-pub fn assert_all_recorded(client: &mut Client, fixtures: &[Fixture]) {
-    for fixture in fixtures {
-        assert_recorded(client, &fixture.name, fixture);
-    }
-}
