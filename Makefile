@@ -130,8 +130,8 @@ bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, --huge; 
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	@mkdir -p dist
 	cargo bench --locked --bench server -- --json dist/benchmarks.json $(ARGS)
-# Large filters are a table of their own, which is printed.
-	@$(if $(findstring --huge,$(ARGS)),,python3 benches/published/publish.py dist/benchmarks.json dist)
+# Large filters are tables of their own, which are printed.
+	@python3 benches/published/publish.py dist/benchmarks.json $(if $(findstring --huge,$(ARGS)),,dist)
 
 bench-beside: build servers ## Measure beside the module of a commit: BASE=main~10, ARGS="--rounds 9"
 	cargo build --release --locked --example baseline

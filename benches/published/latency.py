@@ -42,13 +42,18 @@ class Figures:
     """The runs of one table: of each row, layout, column, and of an untouched or a filled filter."""
 
     def __init__(self, run, name):
-        done = [one for one in run["runs"] if one["table"] == name]
-        self.columns = list(dict.fromkeys(one["column"] for one in done))
-        self.rows = list(dict.fromkeys(one["row"] for one in done))
-        self.cells = {}
-        for one in done:
-            key = one["row"], one["is_redisbloom"], one["column"], one["is_filled"]
-            self.cells.setdefault(key, []).append(one["milliseconds"])
+        self.columns, self.rows, self.cells = [], [], {}
+        for table in run["tables"]:
+            of, _, rest = table["title"].partition(": ")
+            column, _, state = rest.partition(", ")
+            for row in table["rows"] if of == name else []:
+                for layout, cell in row["columns"].items():
+                    key = row["name"], layout == "redisbloom layout", column, state == "filled"
+                    if cell["rounds"]:
+                        self.cells.setdefault(key, []).extend(cell["rounds"])
+        for row, _, column, _ in self.cells:
+            self.rows += [row] * (row not in self.rows)
+            self.columns += [column] * (column not in self.columns)
 
     def text(self, *key):
         """The longest run."""

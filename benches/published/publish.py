@@ -2,6 +2,7 @@
 
     make publish-bench              the published run, docs/reports/run.json, into docs and README.md
     publish.py RUN.json FOLDER      another run, into benchmarks.md and its chart in the folder
+    publish.py RUN.json             prints the tables of a run that are no tables of times
 
 The text of docs/benchmarks.md and README.md is written by hand. What stands between two markers,
 `<!-- NAME: begin -->` and `<!-- NAME: end -->`, comes from the run. A test runs this program and
@@ -259,6 +260,10 @@ def main():
     match sys.argv[1:]:
         case []:
             written = documents()
+        case [run]:
+            for title, sheet in Run(pathlib.Path(run)).sheets.items():
+                print(f"{title}\n\n{sheet_table(sheet)}\n")
+            return
         case [run, folder]:
             run, folder = Run(pathlib.Path(run)), pathlib.Path(folder)
             written = {folder / "benchmarks.md": page(run)}

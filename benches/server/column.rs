@@ -1,38 +1,91 @@
-//! The columns of the table: one server each, with one module or none.
+//! The columns of a table: one server each, with one module or none.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bloomline_harness::Setup;
+use bloomline_harness::{CoreSet, Kind, Setup};
 use serde_json::{Value, json};
 
-use crate::cores::Cores;
 use crate::dialect::Dialect;
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::result::Result;
 use crate::server::Server;
 
-/// One column.
+/// One column, whose server runs.
 pub struct Column {
     pub name: String,
     pub dialect: Dialect,
     /// A row that fails here makes the bench fail. A peer's failure is only reported.
     pub is_ours: bool,
-    module: Option<PathBuf>,
-    /// How its server is started, for costs that need a server of their own.
-    pub setup: Setup,
     pub server: Server,
 }
 
 impl Column {
-    /// What is known of the module's file that was measured; none without a module.
+    /// True if the module has windowed filters.
+    pub fn has_windows(&self) -> bool {
+        self.dialect.has_windows()
+    }
+}
+
+/// A column that is not started yet.
+pub struct Planned {
+    pub name: String,
+    pub dialect: Dialect,
+    pub is_ours: bool,
+    module: Option<PathBuf>,
+    /// Load arguments of the module.
+    arguments: &'static str,
+}
+
+impl Planned {
+    /// True for the modules, without the one that has no vector instructions: these change only
+    /// times of commands.
+    pub fn is_module(&self) -> bool {
+        matches!(self.dialect, Dialect::Bloom { .. }) && self.name != SCALAR
+    }
+
+    /// True for modules with windowed filters, which also have BF.COMPACT.
+    pub fn has_windows(&self) -> bool {
+        self.is_module() && self.dialect.has_windows()
+    }
+
+    /// True for this module with its own layout.
+    pub fn is_own_layout(&self) -> bool {
+        self.name == OURS
+    }
+
+    /// True for this module with its own layout, and with that of RedisBloom.
+    pub fn is_latency(&self) -> bool {
+        self.is_own_layout() || self.name == REDISBLOOM_LAYOUT
+    }
+
+    /// Starts its server.
+    ///
+    /// # Errors
+    ///
+    /// The module is missing, or the server does not load it.
+    pub fn start(&self, kind: &Kind, cores: CoreSet) -> Result<Column> {
+        let in_column = |error: &dyn Display| format!("column {}: {error}", self.name);
+        let mut setup = Setup::new().bare().debug().on_cores(cores);
+        if let Some(path) = &self.module {
+            let path = path
+                .canonicalize()
+                .map_err(|error| in_column(&format!("{}: {error}", path.display())))?;
+            setup = setup.line(format!("loadmodule {} {}", path.display(), self.arguments));
+        }
+        let server = Server::start(kind, &setup).map_err(|error| in_column(&error))?;
+        Ok(Column { name: self.name.clone(), dialect: self.dialect, is_ours: self.is_ours, server })
+    }
+
+    /// What is known of the module's file, which a server has loaded; none without a module.
     ///
     /// # Errors
     ///
     /// The server does not list it, or `sha256sum` is missing.
-    pub fn module(&mut self) -> Result<Option<Value>> {
+    pub fn module(&self, server: &mut Server) -> Result<Option<Value>> {
         let Some(path) = &self.module else { return Ok(None) };
-        let (name, version) = self.server.module()?;
+        let (name, version) = server.module()?;
         let output = Command::new("sha256sum").arg("--").arg(path).output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let sha256 = text.split_whitespace().next().filter(|_| output.status.success());
@@ -49,23 +102,14 @@ impl Column {
     }
 }
 
-/// How a server with this module is started, or without one.
-pub fn setup(module: Option<&Path>, arguments: &str) -> Result<Setup> {
-    let setup = Setup::new().bare();
-    let Some(path) = module else { return Ok(setup) };
-    let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(setup.line(format!("loadmodule {} {arguments}", path.display())))
-}
-
-/// Starts all servers, the baseline first.
+/// All columns, the baseline first.
 ///
 /// # Errors
 ///
-/// The baseline is missing, a module that the user named is missing or does not load, or there is
-/// no server. If our modules are missing at their default paths, this only prints a warning: the
-/// baselines alone are useful without them.
-pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
-    if !options.baseline.exists() {
+/// The baseline is missing. If our modules are missing at their default paths, this only prints a
+/// warning: the baselines alone are useful without them.
+pub fn plan(options: &Options) -> Result<Vec<Planned>> {
+    if options.mode == Mode::Items && !options.baseline.exists() {
         let path = options.baseline.display();
         return Err(
             format!("no baseline at {path}: cargo build --release --example baseline").into()
@@ -81,69 +125,76 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         }
         module.exists() || *is_named
     };
-    let (module, scalar, baseline) = (&options.bloomline.0, &options.scalar.0, &options.baseline);
-    let plain = Dialect::Baseline { hashed: false };
-    let hashed = Dialect::Baseline { hashed: true };
-    let layouts = [
-        ("redisbloom layout", redisbloom, "bf-layout redisbloom cf-layout redisbloom"),
-        ("valkey-bloom layout", valkey_bloom, "bf-layout valkey-bloom"),
-    ];
-    let mut planned = vec![
-        ("baseline".to_owned(), plain, true, Some(baseline), ""),
-        ("baseline, hash".to_owned(), hashed, true, Some(baseline), ""),
-    ];
+    let column = |name: &str, dialect, module: Option<&PathBuf>, arguments| Planned {
+        name: name.to_owned(),
+        dialect,
+        is_ours: module.is_some(),
+        module: module.cloned(),
+        arguments,
+    };
+    let (module, scalar) = (Some(&options.bloomline.0), Some(&options.scalar.0));
+    let baseline =
+        |name, hashed| column(name, Dialect::Baseline { hashed }, Some(&options.baseline), "");
+    let mut planned = vec![baseline("baseline", false)];
+    if options.before.is_none() {
+        planned.push(baseline("baseline, hash", true));
+    }
     let has_ours = is_there(&options.bloomline, "make build, or BLOOMLINE_SO=");
     if has_ours {
-        planned.push(("bloomline".to_owned(), ours, true, Some(module), ""));
+        planned.push(column(OURS, ours, module, ""));
     }
     if let Some(before) = &options.before {
-        planned.retain(|(name, ..)| name != "baseline, hash");
-        planned.push((BEFORE.to_owned(), ours, true, Some(before), ""));
-        return start_planned(planned, options, cores);
+        planned.push(column(BEFORE, ours, Some(before), ""));
+        return Ok(planned);
     }
     if is_there(&options.scalar, "make bench builds it") {
-        planned.push((SCALAR.to_owned(), ours, true, Some(scalar), ""));
+        planned.push(column(SCALAR, ours, scalar, ""));
     }
     if has_ours {
-        let columns = layouts.map(|(name, dialect, arguments)| {
-            (name.to_owned(), dialect, true, Some(module), arguments)
-        });
-        planned.extend(columns);
+        let both = "bf-layout redisbloom cf-layout redisbloom";
+        planned.push(column(REDISBLOOM_LAYOUT, redisbloom, module, both));
+        let bloom = "bf-layout valkey-bloom";
+        planned.push(column("valkey-bloom layout", valkey_bloom, module, bloom));
     }
     for path in &options.peers {
         let name = peer_name(path);
         // The names of further ones end with a number; "redisbloom layout" is none of them.
-        let is_namesake = |column: &&(String, _, _, _, _)| {
-            let rest = column.0.strip_prefix(&name);
+        let is_namesake = |column: &&Planned| {
+            let rest = column.name.strip_prefix(&name);
             rest.is_some_and(|rest| rest.is_empty() || rest.trim().parse::<usize>().is_ok())
         };
         let namesakes = planned.iter().filter(is_namesake).count();
         let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
-        planned.push((name, peer, false, Some(path), ""));
+        planned.push(Planned { is_ours: false, ..column(&name, peer, Some(path), "") });
     }
-    planned.push(("set".to_owned(), Dialect::Set, false, None, ""));
-    planned.push(("bit string".to_owned(), Dialect::Bits, false, None, ""));
-    start_planned(planned, options, cores)
+    planned.push(column("set", Dialect::Set, None, ""));
+    planned.push(column("bit string", Dialect::Bits, None, ""));
+    Ok(planned)
 }
 
-/// A column that is not started yet: its name, its commands, whether it is ours, its module and the
-/// load arguments.
-type Planned<'a> = (String, Dialect, bool, Option<&'a PathBuf>, &'a str);
-
-fn start_planned(planned: Vec<Planned>, options: &Options, cores: &Cores) -> Result<Vec<Column>> {
-    let start =
-        |(name, dialect, is_ours, module, arguments): (String, _, _, Option<&PathBuf>, &str)| {
-            let in_column = |error| format!("column {name}: {error}");
-            let setup = setup(module.map(PathBuf::as_path), arguments).map_err(in_column)?;
-            let setup = setup.on_cores(cores.of_timed());
-            let server = Server::start(&options.server, &setup).map_err(in_column)?;
-            Ok(Column { name, dialect, is_ours, module: module.cloned(), setup, server })
-        };
-    planned.into_iter().map(start).collect()
+/// The version of the server, and what is known of the modules that the columns have.
+///
+/// # Errors
+///
+/// A server does not start, or tells no version.
+pub fn describe(planned: &[Planned], kind: &Kind, cores: CoreSet) -> Result<(String, Vec<Value>)> {
+    let (mut version, mut modules) = (String::new(), Vec::new());
+    for planned in planned {
+        let mut column = planned.start(kind, cores)?;
+        version = column.server.version()?;
+        modules.extend(planned.module(&mut column.server)?);
+    }
+    Ok((version, modules))
 }
+
+/// The column of this module with its own layout.
+const OURS: &str = "bloomline";
+
+/// The column of this module with RedisBloom's layout.
+const REDISBLOOM_LAYOUT: &str = "redisbloom layout";
 
 /// The column of this module without vector instructions.
-pub const SCALAR: &str = "scalar";
+const SCALAR: &str = "scalar";
 
 /// The column of another build of this module.
 const BEFORE: &str = "before";

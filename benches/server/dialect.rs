@@ -8,7 +8,7 @@ use crate::payload::{CHUNK_BYTES, Payload, send};
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
-use crate::workloads::{Case, FRESH, Group, Op, STANDING, Shape, Traffic};
+use crate::workloads::{Case, FRESH, Op, STANDING, Shape, Traffic, Workload};
 
 /// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,8 +35,8 @@ impl Dialect {
     /// Bit strings have no calls of several items. Their pipelined single commands are shown with
     /// the largest calls and with single calls. Tiny filters would be strings whose size the client
     /// chooses.
-    pub fn has(self, group: &Group, case: &Case) -> bool {
-        match (self, group.shape) {
+    pub fn has(self, workload: &Workload, case: &Case) -> bool {
+        match (self, workload.shape) {
             (Dialect::Bloom { packs, .. }, _) if case.form.is_some() => packs,
             (_, _) if case.form.is_some() => false,
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
@@ -49,12 +49,17 @@ impl Dialect {
             (_, Shape::Forgets { .. }) => false,
             // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
-            (Dialect::Set, _) => group.filled <= LARGEST_SET,
+            (Dialect::Set, _) => workload.filled <= LARGEST_SET,
             (Dialect::Bits, Shape::Tiny { .. } | Shape::Cuckoo { .. } | Shape::CuckooGrown) => {
                 false
             }
             (Dialect::Bits, _) => case.batch != 10 && case.traffic == Traffic::Pipelined,
         }
+    }
+
+    /// True with windowed filters.
+    pub fn has_windows(self) -> bool {
+        matches!(self, Dialect::Bloom { forgets: true, .. })
     }
 
     /// True if the answers depend on items.
@@ -63,17 +68,17 @@ impl Dialect {
     }
 
     /// The line that creates the empty filter `key`; empty if the first addition does.
-    fn create(self, group: &Group, key: &str) -> String {
-        match (self, group.shape) {
+    fn create(self, workload: &Workload, key: &str) -> String {
+        match (self, workload.shape) {
             (_, Shape::Tiny { .. }) | (Dialect::Set, _) => String::new(),
             (Dialect::Baseline { .. }, _) => format!("BASELINE.NEW {key}"),
             (Dialect::Bloom { .. }, shape) => shape.reserve(key),
-            (Dialect::Bits, _) => format!("SETBIT {key} {} 0", bit_string(group).bits() - 1),
+            (Dialect::Bits, _) => format!("SETBIT {key} {} 0", bit_string(workload).bits() - 1),
         }
     }
 
     /// What is done before each sample of a row.
-    pub fn prepare(self, server: &mut Server, group: &Group, case: &Case) -> Result<()> {
+    pub fn prepare(self, server: &mut Server, workload: &Workload, case: &Case) -> Result<()> {
         match case.op {
             Op::Create => return server.run("FLUSHALL"),
             op if op.is_on_standing() => return Ok(()),
@@ -81,7 +86,7 @@ impl Dialect {
         }
         // Not UNLINK, because freeing in the background would take time from the sample.
         server.run("DEL fresh")?;
-        if matches!(group.shape, Shape::Untouched { .. }) {
+        if matches!(workload.shape, Shape::Untouched { .. }) {
             // Otherwise the allocator reuses the pages of the previous round, which cause no page
             // faults.
             server.run("MEMORY PURGE")?;
@@ -91,39 +96,39 @@ impl Dialect {
             server.run("COPY standing fresh")?;
             return server.run("BF.ROTATE fresh");
         }
-        server.run(&self.create(group, FRESH))?;
+        server.run(&self.create(workload, FRESH))?;
         if case.op == Op::Delete && self.keeps_items() {
             let items = (0..case.items).map(Item::Stored);
             let batch = case.items.min(1000) as usize;
-            let all = Payload::of_items(self.filler(case), FRESH, batch, group.kind, items);
+            let all = Payload::of_items(self.filler(case), FRESH, batch, workload.kind, items);
             send(server, Traffic::Pipelined, &all)?;
         }
         Ok(())
     }
 
     /// Fills the standing filter of a group.
-    pub fn fill(self, server: &mut Server, group: &Group) -> Result<()> {
-        let Some(case) = group.cases.iter().find(|case| self.has(group, case)) else {
+    pub fn fill(self, server: &mut Server, workload: &Workload) -> Result<()> {
+        let Some(case) = workload.cases.iter().find(|case| self.has(workload, case)) else {
             return Ok(());
         };
-        if self == Dialect::Bits && group.filled > 0 {
-            let string = bit_string(group).filled(group.filled, group.kind);
+        if self == Dialect::Bits && workload.filled > 0 {
+            let string = bit_string(workload).filled(workload.filled, workload.kind);
             return Ok(cmd("SET").arg(STANDING).arg(string).exec(&mut server.connection)?);
         }
-        server.run(&self.create(group, STANDING))?;
+        server.run(&self.create(workload, STANDING))?;
         if !matches!(self, Dialect::Bloom { .. } | Dialect::Set) {
             return Ok(());
         }
-        let part = group.shape.items_per_generation().unwrap_or(group.filled);
+        let part = workload.shape.items_per_generation().unwrap_or(workload.filled);
         // Never all payloads are in memory.
         let mut first = 0;
-        while first < group.filled {
+        while first < workload.filled {
             if first > 0 && first.is_multiple_of(part) {
                 server.run("BF.ROTATE standing")?;
             }
-            let end = group.filled.min(first + FILL_SLICE).min((first / part + 1) * part);
+            let end = workload.filled.min(first + FILL_SLICE).min((first / part + 1) * part);
             let items = (first..end).map(Item::Stored);
-            let slice = Payload::of_items(self.filler(case), STANDING, 1000, group.kind, items);
+            let slice = Payload::of_items(self.filler(case), STANDING, 1000, workload.kind, items);
             send(server, Traffic::Pipelined, &slice)?;
             first = end;
         }
@@ -140,18 +145,18 @@ impl Dialect {
     }
 
     /// The commands of a row.
-    pub fn payload(self, group: &Group, case: &Case, round: u32, scale: Scale) -> Payload {
+    pub fn payload(self, workload: &Workload, case: &Case, round: u32, scale: Scale) -> Payload {
         // Seven commands per item: fewer items give the same result in acceptable time.
         let limit = match (self, scale) {
             (Dialect::Bits, Scale::Full) => 50_000,
             (Dialect::Bits, _) => 10_000,
             _ => u64::MAX,
         };
-        let (name, kind) = (self.command(case), group.kind);
+        let (name, kind) = (self.command(case), workload.kind);
         let chunk_bytes = if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES };
         let mut payload = Payload::new(name, chunk_bytes);
         let (mut item, mut command) = (Vec::new(), Cmd::new());
-        for call in case.calls(group, round) {
+        for call in case.calls(workload, round) {
             if payload.items >= limit {
                 break;
             }
@@ -159,7 +164,7 @@ impl Dialect {
                 payload.push_call(&call.key, kind, case.form, &call.items);
                 continue;
             }
-            let bits = bit_string(group);
+            let bits = bit_string(workload);
             for number in call.items {
                 kind.write(number, &mut item);
                 for (i, position) in bits.positions(&item).enumerate() {
@@ -198,14 +203,14 @@ impl Dialect {
 }
 
 /// The client-made filter of a group, large enough for all its items.
-fn bit_string(group: &Group) -> BitString {
-    BitString::for_items(match group.shape {
+fn bit_string(workload: &Workload) -> BitString {
+    BitString::for_items(match workload.shape {
         Shape::Reserved { capacity }
         | Shape::Untouched { capacity }
         | Shape::Forgets { capacity }
         | Shape::Cuckoo { capacity } => capacity,
         Shape::Grown | Shape::CuckooGrown | Shape::Steps { .. } | Shape::Tiny { .. } => {
-            group.filled
+            workload.filled
         }
     })
 }

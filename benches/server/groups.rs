@@ -6,10 +6,10 @@ use crate::scale::Scale;
 use crate::workloads::Op::{
     Count, Create, Delete, Duplicate, Fresh, Hit, Miss, More, NewestFills, Refresh,
 };
-use crate::workloads::{Case, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
+use crate::workloads::{Case, GENERATIONS, Op, Shape, TINY_ITEMS, Traffic, Workload, thousands};
 
 /// All groups of a scale, in the order in which they run.
-pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
+pub fn groups(scale: Scale, kind: Kind) -> Vec<Workload> {
     // The usual size, or the tiny one in the smoke run, which has the same rows.
     let size = |usual, tiny| if scale == Scale::Smoke { tiny } else { usual };
     let cached = size(200_000, 2_000);
@@ -24,13 +24,13 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
     let part = window / GENERATIONS;
     let (raw, raw_name) = match kind {
         Kind::Hex40 => (Kind::Bytes20, "20 raw bytes"),
-        Kind::Bytes20 | Kind::Hex20 => (Kind::Hex40, "40 characters"),
+        Kind::Bytes20 | Kind::Hex20 | Kind::Bytes8 => (Kind::Hex40, "40 characters"),
     };
     let [fixed, prefixed, lines] = Form::ALL;
     let batch = PACKED_BATCH.min(cached);
 
     let mut groups = vec![
-        Group {
+        Workload {
             title: format!("In cache: {} reserved at 1 %", thousands(cached)),
             shape: Shape::Reserved { capacity: cached },
             filled: cached,
@@ -55,7 +55,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.EXISTS", Hit, 1, singles).by(Traffic::TwoClients),
             ],
         },
-        Group {
+        Workload {
             title: format!("Items of {raw_name}: {} reserved at 1 %", thousands(cached)),
             shape: Shape::Reserved { capacity: cached },
             filled: cached,
@@ -68,7 +68,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
             ],
         },
         // Packed items, beside the same items as arguments.
-        Group {
+        Workload {
             title: format!("Packed items of 20 characters: {} reserved at 1 %", thousands(cached)),
             shape: Shape::Reserved { capacity: cached },
             filled: cached,
@@ -92,7 +92,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.BULKADD", Duplicate, batch, cached).packed(lines),
             ],
         },
-        Group {
+        Workload {
             title: format!("Default growth: no RESERVE, {} items", thousands(grown)),
             shape: Shape::Grown,
             filled: grown,
@@ -106,7 +106,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.EXISTS", Miss, 1, singles),
             ],
         },
-        Group {
+        Workload {
             title: format!("EXPANSION 1: 100 layers of {}", thousands(step)),
             shape: Shape::Steps { capacity: step },
             filled: 100 * step,
@@ -116,7 +116,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.MEXISTS", Miss, 1000, steps_asked),
             ],
         },
-        Group {
+        Workload {
             title: forgets("in cache", window),
             shape: Shape::Forgets { capacity: window },
             filled: part * (GENERATIONS + 1),
@@ -133,7 +133,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.ADD", Duplicate, 1, singles),
             ],
         },
-        Group {
+        Workload {
             title: format!("Cuckoo filter, in cache: {} reserved", thousands(cached)),
             shape: Shape::Cuckoo { capacity: cached },
             filled: cached,
@@ -155,7 +155,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("CF.COUNT", Count, 1, singles),
             ],
         },
-        Group {
+        Workload {
             title: format!(
                 "Cuckoo filter, EXPANSION 2: 1,024 reserved, {} items",
                 thousands(grown)
@@ -183,7 +183,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
     let big_cuckoo = size(60_000_000, 20_000);
     let (keys, keys_asked) = (size(1_000_000, 1_000), cached.min(more));
     groups.extend([
-        Group {
+        Workload {
             title: format!("Out of cache: {} reserved at 1 %, nearly full", thousands(big)),
             shape: Shape::Reserved { capacity: big },
             // Leaves room for the additions of twenty rounds.
@@ -198,21 +198,21 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
                 row("BF.ADD", More, 1, singles),
             ],
         },
-        Group {
+        Workload {
             title: forgets("out of cache", big_window),
             shape: Shape::Forgets { capacity: big_window },
             filled: big_window / GENERATIONS * (GENERATIONS + 1),
             kind,
             cases: vec![row("BF.MEXISTS", Miss, 1000, asked)],
         },
-        Group {
+        Workload {
             title: format!("First touch: {} reserved at 1 %, empty", thousands(big)),
             shape: Shape::Untouched { capacity: big },
             filled: 0,
             kind,
             cases: vec![row("BF.MADD", Fresh, 1000, size(10_000, 1_000))],
         },
-        Group {
+        Workload {
             title: format!("Cuckoo filter, out of cache: {} reserved", thousands(big_cuckoo)),
             shape: Shape::Cuckoo { capacity: big_cuckoo },
             filled: big_cuckoo / 2,
@@ -228,7 +228,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
         },
         // All keys are created. The other rows use as many as take acceptable time, spread over all
         // of them.
-        Group {
+        Workload {
             title: format!("Tiny filters: {} keys, each call another key", thousands(keys)),
             shape: Shape::Tiny { keys },
             filled: 0,

@@ -9,127 +9,70 @@
 //! calls have a thousand packed items of eight bytes. The time is what the server counts for the
 //! command, the longest call what the client has waited.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{io, thread};
 
 use bloomline_harness::poll;
-use redis::cmd;
-use serde_json::{Value, json};
 
-use crate::cores::Cores;
-use crate::items::mix;
-use crate::machine::Machine;
+use crate::bits::layer_bytes;
+use crate::column::Planned;
+use crate::items::{Item, Kind};
 use crate::options::Options;
-use crate::outcome::{median, write_file};
+use crate::outcome::median;
+use crate::packed::Form;
+use crate::payload::{Payload, send};
 use crate::result::Result;
+use crate::row::{Figures, Group, Row};
+use crate::sample::sample;
 use crate::scale::Scale;
-use crate::server::{Server, command};
-use crate::workloads::thousands;
-use crate::{column, sizes};
+use crate::server::Server;
+use crate::sizes;
+use crate::workloads::{Traffic, scatter, thousands};
 
-const KEY: &str = "filter";
 /// Items of a call.
 const BATCH: u64 = 1000;
-/// Items of other runs of numbers: none of them is added.
-const ABSENT: u64 = 1 << 40;
+/// The last of the figures, of which the table has the maximum and not the median.
+const LONGEST: usize = 5;
 /// How long to wait for the huge pages of a filter.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// What is measured, in the order of a round.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Op {
-    New,
-    Hit,
-    Absent,
-}
-
-const OPS: [Op; 3] = [Op::New, Op::Hit, Op::Absent];
-
-/// A round of an operation.
-struct Sample {
-    op: Op,
-    nanoseconds: f64,
-    longest: Duration,
-}
-
-/// One server, and what was measured on it.
-struct Side {
-    name: &'static str,
-    server: Server,
-    /// Bytes of the filter.
-    bytes: u64,
-    added: u64,
-    samples: Vec<Sample>,
-}
-
-/// Measures each capacity, prints a table, and writes every round as JSON.
-pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
+/// The table of servers that may have huge pages, or not: a row for each capacity.
+pub fn group(options: &Options, is_huge: bool) -> Result<Group> {
     let capacities = sizes::parse(match (options.sizes.as_str(), options.scale) {
         ("", Scale::Smoke) => "80m",
         ("", _) => "1g,4g",
         (sizes, _) => sizes,
     })?;
     let items = if options.scale == Scale::Smoke { 10 * BATCH } else { 2000 * BATCH };
-    let (mut rows, mut machine) = (Vec::new(), None);
-    println!(
-        "| capacity | GB | pages | in huge pages | new ns | hit ns | absent ns | longest call ms |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
-    for capacity in capacities {
-        for (name, is_huge) in [("4 KiB", false), ("2 MiB", true)] {
-            let mut side = fill(name, is_huge, capacity, options, cores)?;
-            // The host of a virtual machine may have taken back memory that was idle.
-            side.call(Op::Absent, items)?;
-            for _ in 0..options.rounds {
-                OPS.into_iter().try_for_each(|op| side.measure(op, items))?;
-            }
-            rows.push(side.row(capacity)?);
-            machine = Some(Machine::describe(side.server.version()?, cores.server));
-        }
-    }
-    let whole = json!({
-        "command": options.command_line(),
-        "machine": machine.map(|machine| machine.fields),
-        "unit": "ns per item",
-        "rows": rows,
-    });
-    write_file(&options.json, &whole)
-}
-
-/// Starts a server with a filter, and waits for its huge pages if it may have some.
-fn fill(
-    name: &'static str,
-    is_huge: bool,
-    capacity: u64,
-    options: &Options,
-    cores: &Cores,
-) -> Result<Side> {
-    permit_huge_pages(is_huge)?;
-    // The thread that makes huge pages has another core than the server.
-    let setup = column::setup(Some(&options.bloomline.0), "")?.on_cores(cores.all);
-    let server = Server::start(&options.server, &setup)?;
-    let mut side = Side { name, server, bytes: 0, added: 0, samples: Vec::new() };
-    side.server.run(&format!("BF.RESERVE {KEY} 0.01 {capacity} NONSCALING"))?;
-    let sizes: Vec<u64> =
-        command(&format!("BF.INFO {KEY} SIZE")).query(&mut side.server.connection)?;
-    side.bytes = sizes.first().copied().ok_or("BF.INFO has no size")?;
-    side.call(Op::New, capacity / 64)?;
-    if is_huge {
-        let process = side.server.harness.process();
-        poll(DEADLINE, || -> Result<Option<()>> {
-            // The kernel counts page by page, and locks the mappings meanwhile.
-            thread::sleep(Duration::from_secs(2));
-            Ok((process.huge_pages()? >= side.bytes / 100 * 98).then_some(()))
-        })?;
-        if process.huge_pages()? == 0 {
-            return Err("no huge pages: see docs/reference/memory.md#huge-pages".into());
-        }
-    }
-    Ok(side)
+    let rounds = options.rounds;
+    let row = |capacity| {
+        Row::of(format!("{} items", thousands(capacity)), move |server, _| {
+            server.renew()?;
+            fill(server, capacity, items, is_huge)?;
+            let round = |round| figures(server, capacity / 64, items, round);
+            let all = (0..rounds).map(round).collect::<Result<Vec<_>>>()?;
+            let figure = |index| all.iter().filter_map(move |figures| figures.get(index).copied());
+            let medians = (0..LONGEST).filter_map(|index| median(figure(index)));
+            Ok(medians.chain(figure(LONGEST).max_by(f64::total_cmp)).collect())
+        })
+    };
+    let pages = if is_huge { "2 MiB" } else { "4 KiB" };
+    let rows = capacities.into_iter().map(row).collect();
+    Ok(Group {
+        heads: &[
+            ("GB", 1),
+            ("% in huge pages", 0),
+            ("new ns", 1),
+            ("hit ns", 1),
+            ("absent ns", 1),
+            ("longest call ms", 1),
+        ],
+        ..Group::new(format!("Large filters, pages of {pages}"), Planned::is_own_layout, rows)
+    })
 }
 
 /// Permits huge pages to servers that this process starts, or forbids them.
-fn permit_huge_pages(is_permitted: bool) -> Result<()> {
+pub fn permit_huge_pages(is_permitted: bool) -> Result<()> {
     // SAFETY: changes a setting of this process, which its children inherit.
     match unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, u64::from(!is_permitted), 0, 0, 0) } {
         0 => Ok(()),
@@ -137,100 +80,66 @@ fn permit_huge_pages(is_permitted: bool) -> Result<()> {
     }
 }
 
-impl Op {
-    fn name(self) -> &'static str {
-        match self {
-            Op::New => "new",
-            Op::Hit => "hit",
-            Op::Absent => "absent",
+/// Fills the filter, and waits for its huge pages if it may have some.
+fn fill(server: &mut Server, capacity: u64, items: u64, is_huge: bool) -> Result<()> {
+    server.run(&format!("BF.RESERVE filter 0.01 {capacity} NONSCALING"))?;
+    // Never all payloads are in memory.
+    for first in (0..capacity / 64).step_by(1_000_000) {
+        let items = first..(capacity / 64).min(first + 1_000_000);
+        send(server, Traffic::Pipelined, &payload("BF.BULKADD", items.map(Item::Stored)))?;
+    }
+    if is_huge {
+        let process = server.harness.process();
+        let bytes: u64 = layer_bytes(server, "filter")?.iter().sum();
+        poll(DEADLINE, || -> Result<Option<()>> {
+            // The kernel counts page by page, and locks the mappings meanwhile.
+            thread::sleep(Duration::from_secs(2));
+            Ok((process.huge_pages()? >= bytes / 100 * 98).then_some(()))
+        })?;
+        if process.huge_pages()? == 0 {
+            return Err("no huge pages: see docs/reference/memory.md#huge-pages".into());
         }
     }
-
-    fn command(self) -> &'static str {
-        match self {
-            Op::New => "BF.BULKADD",
-            Op::Hit | Op::Absent => "BF.BULKEXISTS",
-        }
-    }
-
-    /// An item, if the filter has those up to `added`.
-    fn item(self, number: u64, added: u64) -> u64 {
-        match self {
-            Op::New => added + number,
-            // Any of the items, since those added in a row may be in the cache.
-            Op::Hit => mix(number ^ added << 20) % added,
-            Op::Absent => ABSENT + mix(number ^ added << 20) % ABSENT,
-        }
-    }
-
-    /// True if this many of the answers of a call may be 1.
-    fn is_right(self, ones: u64) -> bool {
-        match self {
-            Op::New => ones >= BATCH / 10 * 9,
-            Op::Hit => ones == BATCH,
-            Op::Absent => ones <= BATCH / 10,
-        }
-    }
+    // The host of a virtual machine may have taken back memory that was idle.
+    let absent = (0..items).map(Item::Absent);
+    send(server, Traffic::Pipelined, &payload("BF.BULKEXISTS", absent)).map(|_| ())
 }
 
-impl Side {
-    fn measure(&mut self, op: Op, items: u64) -> Result<()> {
-        self.server.run("CONFIG RESETSTAT")?;
-        let longest = self.call(op, items)?;
-        let (_, microseconds) = self.server.command_statistics(op.command())?;
-        let nanoseconds = microseconds as f64 * 1000.0 / items as f64;
-        self.samples.push(Sample { op, nanoseconds, longest });
-        Ok(())
+/// Calls of packed items.
+fn payload(command: &str, items: impl Iterator<Item = Item>) -> Payload {
+    let mut payload = Payload::new(command, 0);
+    let items: Vec<Item> = items.collect();
+    for part in items.chunks(BATCH as usize) {
+        payload.push_call("filter", Kind::Bytes8, Some(Form::Fixed), part);
     }
+    payload
+}
 
-    /// Makes the calls of an operation. Returns the time of the longest one.
-    fn call(&mut self, op: Op, items: u64) -> Result<Duration> {
-        let (before, mut longest) = (self.added, Duration::ZERO);
-        for first in (0..items).step_by(BATCH as usize) {
-            let items = (first..first + BATCH).map(|number| op.item(number, before));
-            let mut call = cmd(op.command());
-            call.arg(KEY).arg("FIXED").arg(8);
-            call.arg(items.flat_map(u64::to_le_bytes).collect::<Vec<u8>>()).arg("COUNT");
-            let start = Instant::now();
-            let (_, ones): (u64, u64) = call.query(&mut self.server.connection)?;
-            longest = longest.max(start.elapsed());
-            if !op.is_right(ones) {
-                return Err(format!("wrong answers: {ones} of {BATCH} {} items", op.name()).into());
-            }
-            self.added += if op == Op::New { BATCH } else { 0 };
+/// One round: new items, some of the first ones, and absent ones. Every round has others.
+fn figures(server: &mut Server, filled: u64, items: u64, round: u32) -> Result<Figures> {
+    let first = u64::from(round) * items;
+    let new = (filled + first..filled + first + items).map(Item::Stored);
+    // Any of the items, since those added in a row may be in the cache.
+    let hits = (first..first + items).map(|number| Item::Stored(scatter(number, filled)));
+    // The first ones were looked up before.
+    let absent = (first + items..first + 2 * items).map(Item::Absent);
+    let calls = [
+        (payload("BF.BULKADD", new), 0.9..=1.0),
+        (payload("BF.BULKEXISTS", hits), 1.0..=1.0),
+        (payload("BF.BULKEXISTS", absent), 0.0..=0.1),
+    ];
+    let bytes = layer_bytes(server, "filter")?.iter().sum::<u64>() as f64;
+    let huge = server.harness.process().huge_pages()? as f64;
+    let (mut figures, mut longest) = (vec![bytes / 1e9, huge / bytes * 100.0], Duration::ZERO);
+    for (payload, right) in calls {
+        let sample = sample(server, Traffic::OneByOne, &payload)?;
+        let share = sample.ones / items as f64;
+        if !right.contains(&share) {
+            return Err(format!("wrong answers: {share} of {}", payload.command).into());
         }
-        Ok(longest)
+        figures.push(sample.microseconds * 1000.0 / items as f64);
+        longest = longest.max(sample.longest);
     }
-
-    /// Prints the row of the table, and returns the measured numbers.
-    fn row(&self, capacity: u64) -> Result<Value> {
-        let [new, hit, absent] = OPS.map(|op| {
-            let of_op = self.samples.iter().filter(|sample| sample.op == op);
-            median(of_op.map(|sample| sample.nanoseconds)).unwrap_or(f64::NAN)
-        });
-        let milliseconds = |sample: &Sample| sample.longest.as_secs_f64() * 1000.0;
-        let longest = self.samples.iter().map(milliseconds).fold(0.0, f64::max);
-        let huge = self.server.harness.process().huge_pages()?;
-        println!(
-            "| {} | {:.1} | {} | {} % | {new:.1} | {hit:.1} | {absent:.1} | {longest:.1} |",
-            thousands(capacity),
-            self.bytes as f64 / 1e9,
-            self.name,
-            huge * 100 / self.bytes,
-        );
-        let rounds = |sample: &Sample| {
-            json!({
-                "op": sample.op.name(),
-                "ns_per_item": sample.nanoseconds,
-                "longest_ms": milliseconds(sample),
-            })
-        };
-        Ok(json!({
-            "capacity": capacity,
-            "bytes": self.bytes,
-            "pages": self.name,
-            "bytes_in_huge_pages": huge,
-            "rounds": self.samples.iter().map(rounds).collect::<Vec<_>>(),
-        }))
-    }
+    figures.push(longest.as_secs_f64() * 1000.0);
+    Ok(figures)
 }

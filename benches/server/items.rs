@@ -14,6 +14,8 @@ pub enum Kind {
     Bytes20,
     /// The first 20 of those characters: an item without a line feed.
     Hex20,
+    /// The first eight of the raw bytes.
+    Bytes8,
 }
 
 impl Kind {
@@ -23,7 +25,7 @@ impl Kind {
         let bytes = item.bytes();
         out.clear();
         match self {
-            Kind::Bytes20 => out.extend(bytes),
+            Kind::Bytes20 | Kind::Bytes8 => out.extend(bytes.into_iter().take(self.bytes())),
             Kind::Hex40 | Kind::Hex20 => {
                 let characters = bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]);
                 out.extend(characters.take(self.bytes()));
@@ -36,6 +38,7 @@ impl Kind {
         match self {
             Kind::Hex40 => 40,
             Kind::Bytes20 | Kind::Hex20 => 20,
+            Kind::Bytes8 => 8,
         }
     }
 
@@ -44,6 +47,7 @@ impl Kind {
             Kind::Hex40 => "hex40",
             Kind::Bytes20 => "bytes20",
             Kind::Hex20 => "hex20",
+            Kind::Bytes8 => "bytes8",
         }
     }
 }
@@ -52,9 +56,10 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Kind, String> {
-        let mut all = [Kind::Hex40, Kind::Bytes20, Kind::Hex20].into_iter();
-        all.find(|kind| kind.name() == text)
-            .ok_or_else(|| format!("unknown kind of items {text:?}: hex40, bytes20 or hex20"))
+        let mut all = [Kind::Hex40, Kind::Bytes20, Kind::Hex20, Kind::Bytes8].into_iter();
+        all.find(|kind| kind.name() == text).ok_or_else(|| {
+            format!("unknown kind of items {text:?}: hex40, bytes20, hex20 or bytes8")
+        })
     }
 }
 

@@ -25,22 +25,24 @@
 //! |---|---|
 //! | `options` | the command line |
 //! | `scale`, `sizes` | how much is run |
-//! | `workloads` | what a row is: a filter of some shape, and calls on it |
-//! | `groups` | the rows |
+//! | `row` | groups of rows: what all tables consist of |
+//! | `column` | the servers of a run |
+//! | `run` | rounds over rows and columns |
+//! | `sample` | one sample: reset, send, read the statistics |
+//! | `workloads` | filters of some shape, and calls on them |
+//! | `groups` | the workloads |
+//! | `timed` | workloads as rows, with the time per item |
+//! | `costs` | memory, disk, copied pages, replicated bytes: one file per table |
+//! | `latency` | the second mode: how long one call of each command blocks the server |
+//! | `huge` | the third mode: large filters with small and with huge pages |
 //! | `items` | the items that are added and looked up |
-//! | `dialect` | the commands of each column for a row |
+//! | `dialect` | the commands of each column for a workload |
 //! | `bit_string` | the filter that a client library builds with SETBIT |
 //! | `packed` | items packed in one string |
 //! | `payload` | commands encoded ahead of time |
 //! | `cores` | which cores the client and the servers use |
 //! | `server` | a server of the bench, with its connections |
 //! | `bits` | filters whose bits are set without adding items |
-//! | `column` | the servers of a run |
-//! | `measure` | one sample: reset, send, read the statistics, check |
-//! | `run` | rounds over rows and columns |
-//! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
-//! | `latency` | the second mode: how long one call of each command blocks the server |
-//! | `huge` | the third mode: large filters with small and with huge pages |
 //! | `outcome` | the results as JSON |
 
 mod bit_string;
@@ -54,22 +56,27 @@ mod huge;
 mod items;
 mod latency;
 mod machine;
-mod measure;
 mod options;
 mod outcome;
 mod packed;
 mod payload;
 mod result;
+mod row;
 mod run;
+mod sample;
 mod scale;
 mod server;
 mod sizes;
+mod timed;
 mod workloads;
 
 use std::process::ExitCode;
 
-use options::Mode;
+use column::Planned;
+use options::{Mode, Options};
+use outcome::Outcome;
 use result::Result;
+use scale::Scale;
 
 fn main() -> ExitCode {
     match bench() {
@@ -85,28 +92,41 @@ fn main() -> ExitCode {
 /// Runs everything; false if a row failed on the baseline or on this module, which must complete
 /// all rows.
 fn bench() -> Result<bool> {
-    let options = options::Options::from_args()?;
+    let options = Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
+    let mut planned = column::plan(&options)?;
+    let mut outcome = Outcome::default();
+    let mut run =
+        |planned: &[Planned], groups| run::run(&options, &cores, planned, groups, &mut outcome);
     match options.mode {
-        Mode::Items => {}
-        Mode::Latency => return latency::bench(&options, &cores).map(|()| true),
-        Mode::Huge => return huge::bench(&options, &cores).map(|()| true),
+        Mode::Items => {
+            let workloads = groups::groups(options.scale, options.items);
+            let mut groups = timed::groups(workloads, options.scale, options.rounds);
+            groups.extend(costs::groups(&options));
+            run(&planned, groups)?;
+        }
+        Mode::Latency => {
+            planned.retain(Planned::is_latency);
+            run(&planned, latency::groups(&options)?)?;
+        }
+        Mode::Huge => {
+            planned.retain(Planned::is_own_layout);
+            for is_huge in [false, true] {
+                huge::permit_huge_pages(is_huge)?;
+                run(&planned, vec![huge::group(&options, is_huge)?])?;
+            }
+        }
     }
-    let mut columns = column::start_all(&options, &cores)?;
-    let version = columns.first_mut().map(|column| column.server.version()).transpose()?;
-    let machine = machine::Machine::describe(version.unwrap_or_default(), cores.server);
-    let mut modules = Vec::new();
-    for column in &mut columns {
-        modules.extend(column.module()?);
-    }
-    let outcome = run::run(&options, &mut columns, &cores)?;
+    let pinned = if options.mode == Mode::Items { cores.server } else { None };
+    let (version, modules) = column::describe(&planned, &options.server, cores.all)?;
+    let machine = machine::Machine::describe(version, pinned);
     outcome::write(&options, &machine, &modules, &outcome)?;
+    let is_smoke = options.scale == Scale::Smoke && options.mode == Mode::Items;
+    if is_smoke && options.only.is_none() {
+        run::run(&options, &cores, &planned, latency::groups(&options)?, &mut outcome)?;
+    }
     for (_, line) in &outcome.failures {
         eprintln!("FAILED: {line}");
-    }
-    drop(columns);
-    if options.scale == scale::Scale::Smoke && options.only.is_none() {
-        latency::smoke(&options, &cores)?;
     }
     Ok(!outcome.failures.iter().any(|&(is_ours, _)| is_ours))
 }

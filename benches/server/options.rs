@@ -57,7 +57,7 @@ cargo bench --bench server -- [OPTIONS]
                    largest: only the calls whose time grows with two quantities;
                    with --huge: capacities (default: 1g,4g)
   --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
-  --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
+  --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes), hex20 or bytes8
   --rounds N       rounds per row (default: 3 quick, 7 full); with --latency runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --before FILE    only this module, and another build of it: make bench-beside

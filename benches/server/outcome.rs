@@ -1,12 +1,11 @@
 //! The results of a run as JSON, from which `benches/published` writes documents and charts.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::result::Result;
 use crate::scale::Scale;
 
@@ -41,20 +40,15 @@ pub fn write(
         "warning": warning(options, machine),
         "machine": machine.fields,
         "modules": modules,
-        "unit": "ns per item",
+        "unit": if options.mode == Mode::Latency { "ms per call" } else { "ns per item" },
         "tables": outcome.tables,
         "costs": outcome.costs,
     });
-    write_file(&options.json, &whole)
-}
-
-/// Writes a file, and its folder if that is missing.
-pub fn write_file(path: &Path, whole: &Value) -> Result<()> {
-    if let Some(folder) = path.parent() {
+    if let Some(folder) = options.json.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(path, serde_json::to_string_pretty(whole)? + "\n")?;
-    eprintln!("wrote {}", path.display());
+    fs::write(&options.json, serde_json::to_string_pretty(&whole)? + "\n")?;
+    eprintln!("wrote {}", options.json.display());
     Ok(())
 }
 

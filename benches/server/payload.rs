@@ -1,8 +1,9 @@
 //! Commands encoded ahead of time, in chunks after which the client reads replies.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
-use redis::{Cmd, Connection, Value, cmd};
+use redis::{Arg, Cmd, Connection, Value, cmd};
 
 use crate::items::{Item, Kind};
 use crate::packed::Form;
@@ -32,7 +33,8 @@ pub struct Chunk {
 pub struct Payload {
     pub bytes: Vec<u8>,
     pub chunks: Vec<Chunk>,
-    pub command: &'static str,
+    /// Its first word.
+    pub command: String,
     pub calls: u64,
     /// Items of all commands together. Times are divided by this number.
     pub items: u64,
@@ -41,8 +43,19 @@ pub struct Payload {
 
 impl Payload {
     /// A chunk takes commands until it has `chunk_bytes` bytes. With 0 every command is a chunk.
-    pub fn new(command: &'static str, chunk_bytes: usize) -> Payload {
-        Payload { command, chunk_bytes, ..Payload::default() }
+    pub fn new(command: &str, chunk_bytes: usize) -> Payload {
+        Payload { command: command.to_owned(), chunk_bytes, ..Payload::default() }
+    }
+
+    /// One call.
+    pub fn of_call(call: &Cmd) -> Payload {
+        let name = call.args_iter().find_map(|argument| match argument {
+            Arg::Simple(name) => Some(String::from_utf8_lossy(name)),
+            _ => None,
+        });
+        let mut payload = Payload::new(&name.unwrap_or_default(), CHUNK_BYTES);
+        payload.push(call, 1);
+        payload
     }
 
     /// Adds one command that counts as `items` items. Several commands may share one item: pass 0
@@ -64,7 +77,7 @@ impl Payload {
 
     /// The items in calls of `batch` items on one key.
     pub fn of_items(
-        command: &'static str,
+        command: &str,
         key: &str,
         batch: usize,
         kind: Kind,
@@ -83,10 +96,10 @@ impl Payload {
     pub fn push_call(&mut self, key: &str, kind: Kind, form: Option<Form>, items: &[Item]) {
         let call = match form {
             Some(form) => {
-                form.call(self.command, key, kind, &form.pack(kind, items.iter().copied()))
+                form.call(&self.command, key, kind, &form.pack(kind, items.iter().copied()))
             }
             None => {
-                let (mut call, mut buffer) = (cmd(self.command), Vec::new());
+                let (mut call, mut buffer) = (cmd(&self.command), Vec::new());
                 call.arg(key);
                 if self.command == INSERT {
                     call.arg("ITEMS");
@@ -107,23 +120,35 @@ impl Payload {
     }
 }
 
-/// Sends a payload and returns the sum of all integer and boolean answers.
+/// The answers to a payload.
+#[derive(Clone, Copy, Default)]
+pub struct Answers {
+    /// The sum of all integer and boolean answers.
+    pub ones: u64,
+    /// The longest time that a client which sends one by one waited for a reply.
+    pub longest: Duration,
+}
+
+/// Sends a payload and returns its answers.
 ///
 /// # Errors
 ///
 /// The first error among the replies, including those inside arrays; or the connection broke or
 /// timed out.
-pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<u64> {
+pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<Answers> {
     let all = payload.chunks.iter();
+    let ahead = |ones| Ok(Answers { ones, ..Answers::default() });
     match traffic {
-        Traffic::Pipelined => send_ahead(&mut server.connection, payload, all),
+        Traffic::Pipelined => ahead(send_ahead(&mut server.connection, payload, all)?),
         Traffic::OneByOne => {
-            let mut sum = 0;
+            let mut answers = Answers::default();
             for chunk in all {
+                let sent = Instant::now();
                 server.connection.send_packed_command(payload.bytes_of(chunk))?;
-                sum += receive(&mut server.connection, chunk.replies)?;
+                answers.ones += receive(&mut server.connection, chunk.replies)?;
+                answers.longest = answers.longest.max(sent.elapsed());
             }
-            Ok(sum)
+            Ok(answers)
         }
         Traffic::TwoClients => std::thread::scope(|scope| {
             let (first, second) = (&mut server.connection, &mut server.second);
@@ -131,9 +156,9 @@ pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<
             // The errors of the bench cannot be sent to another thread, but their text can.
             let other =
                 scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
-            let sum = send_ahead(first, payload, all.step_by(2));
+            let ones = send_ahead(first, payload, all.step_by(2));
             let other = other.join().map_err(|_| "the second client panicked")?;
-            Ok(sum? + other?)
+            ahead(ones? + other?)
         }),
     }
 }

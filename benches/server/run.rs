@@ -1,49 +1,51 @@
 //! The order of execution: group by group, round by round, row by row, column by column.
 
-use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
-use redis::cmd;
 use serde_json::{Map, Value, json};
 
-use crate::column::Column;
+use crate::column::{Column, Planned};
 use crate::cores::Cores;
-use crate::costs;
-use crate::dialect::Dialect;
-use crate::groups::groups;
-use crate::measure::{self, Sample};
 use crate::options::Options;
 use crate::outcome::{Outcome, median};
-use crate::payload::Payload;
 use crate::result::Result;
-use crate::scale::Scale;
-use crate::server::Server;
-use crate::workloads::{Case, Group, Op, STANDING, Shape};
+use crate::row::{Figures, Group, Repeat, Row};
+
+/// The time after which a row of [`Repeat::Runs`] has no further run. Long calls have one run.
+const BUDGET: Duration = Duration::from_millis(1500);
 
 /// The result of a row on a column.
+#[derive(Default)]
 struct Cell {
-    samples: Vec<Sample>,
+    samples: Vec<Figures>,
     /// Why there are no more samples, if the column failed in this row.
     failure: Option<String>,
 }
 
+/// The results of a row, in the order of the columns; `None` if a column has no such row.
+type Cells = Vec<Option<Cell>>;
+
 impl Cell {
+    fn figure(&self, index: usize) -> impl Iterator<Item = f64> {
+        self.samples.iter().filter_map(move |figures| figures.get(index).copied())
+    }
+
     /// The median over the samples, relative to those of the baseline if the column has any.
     ///
     /// A multiple is the median of the rounds, each relative to the baseline of the same round, so
     /// a machine that is slow for some rounds changes it less than it changes the times.
-    fn json(&self, op: Op, baseline: Option<&[Sample]>) -> Value {
-        let times = || self.samples.iter().map(|sample| sample.nanoseconds);
-        let ratio = |(time, baseline): (f64, &Sample)| time / baseline.nanoseconds;
+    fn json(&self, baseline: Option<&Cell>) -> Value {
+        let times = || self.figure(0);
+        let ratios = |baseline: &Cell| median(times().zip(baseline.figure(0)).map(|(a, b)| a / b));
         let mut value = json!({
             "median": median(times()),
-            "page_faults_per_item": median(self.samples.iter().map(|sample| sample.faults)),
+            "page_faults_per_item": median(self.figure(1)),
             "min": times().min_by(f64::total_cmp),
-            "times_baseline": baseline.and_then(|all| median(times().zip(all).map(ratio))),
+            "times_baseline": baseline.and_then(ratios),
             "rounds": times().collect::<Vec<f64>>(),
         });
         if let Some(fields) = value.as_object_mut() {
-            if op == Op::Miss {
-                let ones = self.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
+            if let Some(ones) = self.figure(2).max_by(f64::total_cmp) {
                 fields.insert("share_answered_1".to_owned(), json!(ones));
             }
             if let Some(failure) = &self.failure {
@@ -52,136 +54,144 @@ impl Cell {
         }
         value
     }
+
+    /// The median of each figure; `None` if the column failed.
+    fn medians(&self, count: usize) -> Option<Vec<Option<f64>>> {
+        let medians = || (0..count).map(|index| median(self.figure(index))).collect();
+        self.failure.is_none().then(medians)
+    }
 }
 
 /// Runs all groups that the options select.
-pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<Outcome> {
-    let mut chosen = groups(options.scale, options.items);
+pub fn run(
+    options: &Options,
+    cores: &Cores,
+    planned: &[Planned],
+    mut groups: Vec<Group>,
+    outcome: &mut Outcome,
+) -> Result<()> {
     if let Some(text) = &options.only {
-        for group in &mut chosen {
-            let title = group.title.clone();
-            // The first row of the tiny filters creates them, so that group runs completely or not
-            // at all.
-            let is_whole = title.contains(text) || matches!(group.shape, Shape::Tiny { .. });
-            group
-                .cases
-                .retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
+        for Group { title, is_whole, rows, .. } in &mut groups {
+            rows.retain(|row| title.contains(text) || (!*is_whole && row.name.contains(text)));
         }
-        chosen.retain(|group| !group.cases.is_empty());
+        groups.retain(|group| !group.rows.is_empty());
     }
-    let subjects = costs::subjects(options, columns, cores);
-    let experiments = costs::chosen(options);
-    if chosen.is_empty() && experiments.is_empty() {
+    if groups.is_empty() {
         return Err("--only leaves nothing of this scale; --full has more rows".into());
     }
-    let mut outcome = Outcome::default();
-    for group in &chosen {
-        run_group(options, columns, group, &mut outcome)?;
-    }
-    costs::run(options, &subjects, &experiments, &mut outcome);
-    Ok(outcome)
+    groups.into_iter().try_for_each(|group| run_group(options, cores, planned, &group, outcome))
 }
 
-/// Fills the filters of the group, runs its rows in rounds, then empties the servers.
+/// Starts the servers of the group, fills their filters and runs the rows.
 fn run_group(
     options: &Options,
-    columns: &mut [Column],
+    cores: &Cores,
+    planned: &[Planned],
     group: &Group,
     outcome: &mut Outcome,
 ) -> Result<()> {
     eprintln!("{}", group.title);
+    let cores = if group.is_pinned { cores.of_timed() } else { cores.all };
+    let start = |planned: &Planned| planned.start(&options.server, cores);
+    let chosen = planned.iter().filter(|planned| (group.has)(planned));
+    let mut columns = chosen.map(start).collect::<Result<Vec<Column>>>()?;
     let mut unfilled: Vec<Option<String>> = Vec::new();
-    for column in columns.iter_mut() {
-        let filled = column.dialect.fill(&mut column.server, group);
-        unfilled.push(filled.err().map(|error| format!("filling: {error}")));
+    for column in &mut columns {
+        unfilled.push((group.setup)(column).err().map(|error| format!("filling: {error}")));
     }
-    // In the order of the columns; `None` if a column has no such row.
-    let new_row = |case: &Case| -> Vec<Option<Cell>> {
+    let new_cells = |row: &Row| -> Cells {
         let cell = |(column, failure): (&Column, &Option<String>)| {
-            let cell = Cell { samples: Vec::new(), failure: failure.clone() };
-            column.dialect.has(group, case).then_some(cell)
+            let cell = Cell { failure: failure.clone(), ..Cell::default() };
+            (row.has)(column).then_some(cell)
         };
         columns.iter().zip(&unfilled).map(cell).collect()
     };
-    let mut rows: Vec<_> = group.cases.iter().map(|case| (case, new_row(case))).collect();
-    let mut payloads = Payloads { scale: options.scale, kept: HashMap::new() };
-    for round in 0..options.rounds {
-        for (number, (case, cells)) in rows.iter_mut().enumerate() {
+    let mut rows: Vec<(&Row, Cells)> = group.rows.iter().map(|row| (row, new_cells(row))).collect();
+    let (rounds, runs) = match group.repeat {
+        Repeat::Rounds(rounds) => (rounds, 1),
+        Repeat::Runs(runs) => (1, runs),
+    };
+    for round in 0..rounds {
+        for (row, cells) in &mut rows {
             for (column, cell) in columns.iter_mut().zip(cells) {
-                let Some(cell) = cell.as_mut().filter(|cell| cell.failure.is_none()) else {
-                    continue;
-                };
-                let payload = payloads.get(group, (number, case), column.dialect, round);
-                let prepared = column.dialect.prepare(&mut column.server, group, case);
-                match prepared.and_then(|()| measure::sample(column, case, payload)) {
-                    Ok(sample) => cell.samples.push(sample),
-                    Err(error) => cell.failure = Some(error.to_string()),
+                let (Some(cell), started) = (cell, Instant::now()) else { continue };
+                for run in 0..runs {
+                    if cell.failure.is_some() || run > 0 && started.elapsed() > BUDGET {
+                        break;
+                    }
+                    match (row.measure)(column, round + run) {
+                        Ok(figures) => cell.samples.push(figures),
+                        Err(error) => cell.failure = Some(error.to_string()),
+                    }
                 }
             }
         }
     }
-    let mut table = Vec::new();
-    for (case, cells) in &rows {
-        let baseline = cells.first().and_then(Option::as_ref).map(|cell| cell.samples.as_slice());
-        let mut by_column = Map::new();
+    for (row, cells) in &rows {
         for (column, cell) in columns.iter().zip(cells) {
-            let Some(cell) = cell else { continue };
-            by_column.insert(column.name.clone(), cell.json(case.op, baseline));
-            let (name, title) = (&column.name, &group.title);
-            outcome.failures.extend(
-                cell.failure.as_ref().map(|why| {
-                    (column.is_ours, format!("{name}, {title}, {}: {why}", case.name()))
-                }),
-            );
+            if let Some(why) = cell.as_ref().and_then(|cell| cell.failure.as_ref()) {
+                let line = format!("{}, {}, {}: {why}", column.name, group.title, row.name);
+                outcome.failures.push((column.is_ours, line));
+            }
         }
-        let (name, batch, items) = (case.name(), case.batch, case.items);
-        table.push(json!({ "name": name, "batch": batch, "items": items, "columns": by_column }));
     }
-    let mut bytes = Map::new();
-    for (column, failure) in columns.iter_mut().zip(&unfilled) {
-        let in_column = |error: Box<dyn std::error::Error>| {
-            format!("column {} after {}: {error}", column.name, group.title)
-        };
-        let stands = group.stands_with(options.rounds).filter(|_| failure.is_none());
-        if let Some(items) = stands.filter(|_| column.dialect.keeps_items()) {
-            let held = bytes_per_item(&mut column.server, items).map_err(in_column)?;
-            bytes.extend(held.map(|bytes| (column.name.clone(), json!(bytes))));
-        }
-        column.server.run("FLUSHALL").map_err(in_column)?;
+    if group.heads.is_empty() {
+        outcome.tables.push(table(group, &mut columns, &rows)?);
+    } else {
+        outcome.costs.push(sheet(group, &columns, &rows));
     }
-    outcome.tables.push(json!({ "title": group.title, "rows": table, "bytes_per_item": bytes }));
     Ok(())
 }
 
-/// The bytes per item of the standing filter as the server reports them; `None` if there is no such
-/// filter, for example because a set was too large.
-fn bytes_per_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
-    let bytes: Option<u64> =
-        cmd("MEMORY").arg("USAGE").arg(STANDING).query(&mut server.connection)?;
-    Ok(bytes.map(|bytes| bytes as f64 / items as f64))
-}
-
-/// The encoded commands of a group's rows, made when they are first needed.
-struct Payloads {
-    scale: Scale,
-    /// By row and dialect, with the round for which they were made.
-    kept: HashMap<(usize, Dialect), (u32, Payload)>,
-}
-
-impl Payloads {
-    fn get(
-        &mut self,
-        group: &Group,
-        (row, case): (usize, &Case),
-        dialect: Dialect,
-        round: u32,
-    ) -> &Payload {
-        // New items for a standing filter differ from round to round. All other payloads stay the
-        // same.
-        if case.op == Op::More {
-            self.kept.retain(|&(kept, _), (made, _)| kept != row || *made == round);
-        }
-        let make = || (round, dialect.payload(group, case, round, self.scale));
-        &self.kept.entry((row, dialect)).or_insert_with(make).1
+/// A table of times: a line for each row, with its columns.
+fn table(group: &Group, columns: &mut [Column], rows: &[(&Row, Cells)]) -> Result<Value> {
+    let line = |(row, cells): &(&Row, Cells)| {
+        let baseline = cells.first().and_then(Option::as_ref);
+        let of_column = |(column, cell): (&Column, &Option<Cell>)| {
+            Some((column.name.clone(), cell.as_ref()?.json(baseline)))
+        };
+        let columns: Map<_, _> = columns.iter().zip(cells).filter_map(of_column).collect();
+        let (batch, items) = row.items.unzip();
+        json!({ "name": row.name, "batch": batch, "items": items, "columns": columns })
+    };
+    let lines: Vec<Value> = rows.iter().map(line).collect();
+    let mut bytes = Map::new();
+    for column in columns {
+        let held = (group.bytes_per_item)(column)
+            .map_err(|error| format!("column {} after {}: {error}", column.name, group.title))?;
+        bytes.extend(held.map(|held| (column.name.clone(), json!(held))));
     }
+    Ok(json!({ "title": group.title, "rows": lines, "bytes_per_item": bytes }))
+}
+
+/// A table of other figures: a line for each row of each column.
+fn sheet(group: &Group, columns: &[Column], rows: &[(&Row, Cells)]) -> Value {
+    let count = group.heads.len();
+    let mut lines = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        let named = |row: &str| match row {
+            "" => column.name.clone(),
+            row => format!("{}, {row}", column.name),
+        };
+        let mut all = Vec::new();
+        for (row, cells) in rows {
+            let Some(cell) = cells.get(index).and_then(Option::as_ref) else { continue };
+            match cell.medians(count) {
+                Some(medians) => {
+                    lines.push(json!({ "name": named(&row.name), "figures": medians }));
+                    all.push(medians);
+                }
+                None => lines.push(json!({ "name": named(&row.name), "failure": cell.failure })),
+            }
+        }
+        if group.has_average && !all.is_empty() {
+            let name = named(&format!("average of {} sizes", all.len()));
+            let sum = |head| all.iter().filter_map(|line: &Vec<_>| *line.get(head)?).sum::<f64>();
+            let averages = (0..count).map(|head| sum(head) / all.len() as f64).collect::<Vec<_>>();
+            lines.push(json!({ "name": name, "figures": averages }));
+        }
+    }
+    let head = |(name, digits): &(_, _)| json!({ "name": name, "digits": digits });
+    let heads: Vec<Value> = group.heads.iter().map(head).collect();
+    json!({ "title": group.title, "heads": heads, "lines": lines })
 }

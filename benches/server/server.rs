@@ -20,6 +20,8 @@ pub struct Server {
     pub connection: Connection,
     /// For rows with two clients.
     pub second: Connection,
+    kind: Kind,
+    setup: Setup,
 }
 
 impl Server {
@@ -30,7 +32,14 @@ impl Server {
     pub fn start(kind: &Kind, setup: &Setup) -> Result<Server> {
         let harness = setup.clone().try_start(kind).map_err(|log| end_of(&log))?;
         let (connection, second) = (open(&harness.socket())?, open(&harness.socket())?);
-        Ok(Server { harness, connection, second })
+        Ok(Server { harness, connection, second, kind: kind.clone(), setup: setup.clone() })
+    }
+
+    /// Replaces the server by a new one without data.
+    pub fn renew(&mut self) -> Result<()> {
+        self.harness.kill();
+        *self = Server::start(&self.kind, &self.setup)?;
+        Ok(())
     }
 
     /// Kills the server and starts it again in the same folder, where it loads its files.
@@ -108,7 +117,8 @@ impl Server {
         let wanted = format!("cmdstat_{command}");
         let (_, value) = info
             .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(&wanted))
+            // A subcommand has statistics of its own.
+            .find(|(name, _)| name.split('|').next().unwrap_or(name).eq_ignore_ascii_case(&wanted))
             .ok_or_else(|| format!("the server has no statistics of {command}"))?;
         let line: String = from_redis_value(value.clone())?;
         let field = |name: &str| {

@@ -135,7 +135,7 @@ pub struct Case {
 
 /// Rows on filters of one shape, which are filled before the rows run.
 #[derive(Debug)]
-pub struct Group {
+pub struct Workload {
     pub title: String,
     pub shape: Shape,
     /// Items in the standing filter before the first row; 0 for tiny filters, which their rows
@@ -157,7 +157,7 @@ pub const STANDING: &str = "standing";
 /// `Op::Refresh`.
 pub const FRESH: &str = "fresh";
 
-impl Group {
+impl Workload {
     /// The items that share the bytes of the standing filter: those in it after this many rounds,
     /// but of a windowed filter only those that it guarantees to remember. `None` for filters
     /// that are created anew, and for tiny ones.
@@ -200,8 +200,8 @@ impl Case {
 
     /// The calls of the row in a round. All rounds are equal, except that `Op::More` needs new
     /// items in each.
-    pub fn calls(&self, group: &Group, round: u32) -> impl Iterator<Item = Call> {
-        let (case, shape, filled) = (*self, group.shape, group.filled);
+    pub fn calls(&self, workload: &Workload, round: u32) -> impl Iterator<Item = Call> {
+        let (case, shape, filled) = (*self, workload.shape, workload.filled);
         (0..self.items / self.batch).map(move |call| {
             let first = call * case.batch;
             let numbers = first..first + case.batch;
@@ -246,7 +246,7 @@ pub const TINY_ITEMS: u64 = 20;
 ///
 /// The factor is coprime to every `len` used here (their prime factors are 2, 3, 5 and 31), so each
 /// number occurs once.
-fn scatter(i: u64, len: u64) -> u64 {
+pub fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }
 

@@ -87,23 +87,25 @@ MACHINE = {"cpu": "CPU", "cores": "2, none pinned", "memory": "4 GiB", "system":
 
 
 def latency_run(*runs):
-    """What the server bench writes: table, row, column, untouched or filled, layout, milliseconds."""
-    keys = ["table", "row", "column", "is_filled", "is_redisbloom", "milliseconds"]
-    return {"command": "make it", "machine": MACHINE, "runs": [dict(zip(keys, run)) for run in runs]}
+    """What the server bench writes: title of a table, row, layout, milliseconds."""
+    tables = [
+        {"title": title, "rows": [{"name": row, "columns": {layout: {"rounds": milliseconds}}}]}
+        for title, row, layout, *milliseconds in runs
+    ]
+    return {"command": "make it", "machine": MACHINE, "tables": tables}
 
 
 def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
-    one, more, packed = "one layer of", "layers", "items in the call"
+    ours = "bloomline"
     run = latency_run(
-        (one, "COPY", "1 GB", False, False, 1.0),
-        (one, "COPY", "1 GB", True, False, 30.0),
-        (one, "COPY", "1 GB", True, False, 1234.4),
-        (one, "BF.ADD that adds a layer", "1 GB", False, False, 25.0),
-        (one, "SAVE", "1 GB", True, True, 12345.0),
-        (one, "COPY", "10 GB", False, False, 501.0),
-        (more, "BF.INFO", "3 × 1 MB", False, False, 0.0123),
-        *((packed, "BF.BULKADD", "1,000", False, False, time) for time in [0.1, 9.0, 0.3]),
-        ("largest", "BF.MERGE", "ms", False, False, 17.1),
+        ("one layer of: 1 GB, untouched", "COPY", ours, 1.0),
+        ("one layer of: 1 GB, filled", "COPY", ours, 30.0, 1234.4),
+        ("one layer of: 1 GB, untouched", "BF.ADD that adds a layer", ours, 25.0),
+        ("one layer of: 1 GB, filled", "SAVE", "redisbloom layout", 12345.0),
+        ("one layer of: 10 GB, untouched", "COPY", ours, 501.0),
+        ("layers: 3 × 1 MB, untouched", "BF.INFO", ours, 0.0123),
+        ("items in the call: 1,000", "BF.BULKADD", ours, 0.1, 9.0, 0.3),
+        ("largest: ms", "BF.MERGE", ours, 17.1),
     )
     before, after = latency.PAGE.read_text(), latency.page(run)
     block = re.compile(r"<!-- (latency(?:-packed|-largest)?): begin -->.*?<!-- \1: end -->", re.S)

@@ -2,24 +2,13 @@
 
 use redis::cmd;
 
-use super::rates::send_items;
-use super::{Cases, Experiment, Plan, Subject, size_of};
+use super::{Plan, send_items, size_of};
+use crate::column::Planned;
 use crate::items::Item;
 use crate::result::Result;
+use crate::row::{Figures, Group, Row};
 use crate::server::Server;
 use crate::workloads::thousands;
-
-pub const EXPERIMENT: Experiment = Experiment {
-    title: "Bytes per item of a grown filter, compacted",
-    heads: &[
-        ("bytes per item", 3),
-        ("compacted", 3),
-        ("RedisBloom", 3),
-        ("1.44 log2(1/e)", 3),
-        ("compacted / RedisBloom", 3),
-    ],
-    run,
-};
 
 /// The parameters of a filter that nobody reserved.
 const ERROR: f64 = 0.01;
@@ -29,32 +18,35 @@ const EXPANSION: u64 = 2;
 /// Sizes per decade.
 const STEPS: i32 = 4;
 
-fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    if !subject.forgets {
-        // A module that has no windowed filters has no BF.COMPACT either.
-        return Ok(Cases::new());
-    }
-    let last = plan.size(7, 6, 4);
-    let mut server = subject.server(&[])?;
-    let (mut cases, mut added) = (Cases::new(), 0);
-    for step in 4 * STEPS..=last * STEPS {
-        let items = 10_f64.powf(f64::from(step) / f64::from(STEPS)).round() as u64;
-        send_items(&mut server, "BF.MADD", plan, (added..items).map(Item::Stored))?;
-        added = items;
-        cases.push((thousands(items), figures(&mut server, items)?));
-    }
-    let count = cases.len() as f64;
-    let mean = |figure: usize| {
-        cases.iter().filter_map(|(_, figures)| figures.get(figure)).sum::<f64>() / count
+pub fn group(plan: Plan) -> Group {
+    let items_of = |step| 10_f64.powf(f64::from(step) / f64::from(STEPS)).round() as u64;
+    let first = 4 * STEPS;
+    let row = |step| {
+        // The filter goes on growing from row to row.
+        let added = if step == first { 0 } else { items_of(step - 1) };
+        let items = items_of(step);
+        Row::of(thousands(items), move |server, _| {
+            send_items(server, "BF.MADD", plan.kind, (added..items).map(Item::Stored))?;
+            figures(server, items)
+        })
     };
-    let means = (0..EXPERIMENT.heads.len()).map(mean).collect();
-    cases.push((format!("average of {} sizes", thousands(count as u64)), means));
-    Ok(cases)
+    let rows = (first..=plan.size(7, 6, 4) * STEPS).map(row).collect();
+    Group {
+        heads: &[
+            ("bytes per item", 3),
+            ("compacted", 3),
+            ("RedisBloom", 3),
+            ("1.44 log2(1/e)", 3),
+            ("compacted / RedisBloom", 3),
+        ],
+        is_whole: true,
+        has_average: true,
+        ..Group::new("Bytes per item of a grown filter, compacted", Planned::has_windows, rows)
+    }
 }
 
-/// The figures of the filter, in the order of the heads. A copy is compacted, because the filter
-/// goes on growing.
-fn figures(server: &mut Server, items: u64) -> Result<Vec<f64>> {
+/// The figures of the filter, in the order of the heads. A copy is compacted.
+fn figures(server: &mut Server, items: u64) -> Result<Figures> {
     server.run("COPY filter copy REPLACE")?;
     let before = size_of(server, "copy")?;
     let freed: u64 = cmd("BF.COMPACT").arg("copy").query(&mut server.connection)?;

@@ -1,50 +1,54 @@
 //! Pages that are copied because items are added while a child process saves.
 
-use super::{Cases, Experiment, Plan, Subject};
-use crate::bits::reserve_filled;
-use crate::items::Item;
+use std::ops::Range;
+
+use super::Plan;
+use crate::bits::{layer_bytes, reserve_filled};
+use crate::column::Planned;
+use crate::items::{Item, Kind};
 use crate::payload::{Payload, send};
 use crate::result::Result;
+use crate::row::{Group, Row};
 use crate::server::Server;
 use crate::workloads::{Traffic, thousands};
 
-pub const EXPERIMENT: Experiment = Experiment {
-    title: "Pages copied while a child saves",
-    heads: &[("MB", 0), ("pages of the filter", 0), ("pages copied", 0), ("per item", 2)],
-    run,
-};
-
 const PAGE: u64 = 4096;
 
-fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+pub fn group(plan: Plan) -> Group {
     // 276 MB in RedisBloom's layout at full scale. The smaller scales have similar ratios.
     let capacity = plan.size(200_000_000, 20_000_000, 2_000_000);
     let additions: [u64; 3] = plan.size([1_000, 5_000, 20_000], [100, 500, 2_000], [10, 50, 200]);
     // The child must still run when the items arrive. It waits for this time after each key, and
     // does not compress, so that it needs no memory of its own.
-    let delay = plan.size("2000000", "300000", "200000");
-    let delay = format!("rdb-key-save-delay {delay}");
-    let mut server = subject.server(&[&delay, "rdbcompression no"])?;
-    // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
-    // memory.
-    let bytes = reserve_filled(&mut server, capacity, 4)?;
-
-    let mut next = 0;
-    let baseline = copied(&mut server, plan, 0..0)?;
-    let mut lines = Vec::new();
-    for count in additions {
-        let pages = copied(&mut server, plan, next..next + count)?.saturating_sub(baseline) / PAGE;
-        next += count;
-        let figures =
-            [bytes as f64 / 1e6, (bytes / PAGE) as f64, pages as f64, pages as f64 / count as f64];
-        lines.push((format!("{} items", thousands(count)), figures.to_vec()));
-    }
-    Ok(lines)
+    let delay = plan.size(2_000_000, 300_000, 200_000);
+    let row = |count| {
+        Row::of(format!("{} items", thousands(count)), move |server, _| {
+            let bytes: u64 = layer_bytes(server, "filter")?.iter().sum();
+            let baseline = copied(server, plan.kind, 0..0)?;
+            // Other items than in the other rows.
+            let copied = copied(server, plan.kind, 10 * count..11 * count)?;
+            let pages = copied.saturating_sub(baseline) / PAGE;
+            let per_item = pages as f64 / count as f64;
+            Ok(vec![bytes as f64 / 1e6, (bytes / PAGE) as f64, pages as f64, per_item])
+        })
+    };
+    let rows = additions.into_iter().map(row).collect();
+    let group = Group {
+        heads: &[("MB", 0), ("pages of the filter", 0), ("pages copied", 0), ("per item", 2)],
+        ..Group::new("Pages copied while a child saves", Planned::is_module, rows)
+    };
+    group.with(move |server| {
+        server.run(&format!("CONFIG SET rdb-key-save-delay {delay}"))?;
+        server.run("CONFIG SET rdbcompression no")?;
+        // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
+        // memory.
+        reserve_filled(server, capacity, 4).map(|_| ())
+    })
 }
 
 /// Bytes that the child of a BGSAVE copies if these items are added meanwhile.
-fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Result<u64> {
-    let payload = Payload::of_items("BF.ADD", "filter", 1, plan.kind, items.map(Item::Stored));
+fn copied(server: &mut Server, kind: Kind, items: Range<u64>) -> Result<u64> {
+    let payload = Payload::of_items("BF.ADD", "filter", 1, kind, items.map(Item::Stored));
     server.run("BGSAVE")?;
     send(server, Traffic::Pipelined, &payload)?;
     if server.info::<u64>("persistence", "rdb_bgsave_in_progress")? == 0 {

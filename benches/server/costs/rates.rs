@@ -1,30 +1,16 @@
 //! Bytes per item, beside what theory requires, and the measured false-positive rate.
 
-use super::{Cases, Experiment, Plan, Subject, size_of};
+use super::{Plan, send_items, size_of};
+use crate::column::{Column, Planned};
 use crate::items::Item;
-use crate::payload::{Payload, send};
 use crate::result::Result;
+use crate::row::{Figures, Group, Row};
 use crate::server::Server;
-use crate::workloads::{GENERATIONS, Traffic, thousands};
+use crate::workloads::{GENERATIONS, thousands};
 
-pub const EXPERIMENT: Experiment = Experiment {
-    title: "Bytes per item, and the false-positive rate",
-    heads: &[
-        ("bytes per item", 3),
-        ("bits per item", 2),
-        ("log2(1/e)", 2),
-        ("1.44 log2(1/e)", 2),
-        ("target %", 3),
-        ("measured %", 3),
-    ],
-    run,
-};
-
-fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+pub fn group(plan: Plan) -> Group {
     let million = plan.size(1_000_000, 200_000, 10_000);
-    let absent = plan.size(10_000_000, 1_000_000, 10_000);
-    let windowed = format!("GENERATIONS {GENERATIONS}");
-    let mut filters = vec![
+    let filters = [
         (0.01, "NONSCALING", format!("{million} NONSCALING")),
         (0.001, "NONSCALING", format!("{million} NONSCALING")),
         (0.0001, "NONSCALING", format!("{million} NONSCALING")),
@@ -32,54 +18,56 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         (0.01, "from 100", "100 EXPANSION 2".to_owned()),
         (0.01, "100 layers", format!("{} EXPANSION 1", million / 100)),
     ];
-    if subject.forgets {
-        filters.push((0.01, &windowed, format!("{million} {windowed}")));
-        filters.push((0.001, &windowed, format!("{million} {windowed}")));
-    }
-    let mut server = subject.server(&[])?;
-    let mut lines = Vec::new();
-    for (error, how, arguments) in filters {
-        server.run(&format!("BF.RESERVE filter {error} {arguments}"))?;
-        // All generations of a windowed filter are filled. It is rotated by hand, because the bench
-        // cannot wait for a window to pass.
-        let is_windowed = how == windowed;
-        let (parts, part) =
-            if is_windowed { (GENERATIONS + 1, million / GENERATIONS) } else { (1, million) };
-        for number in 0..parts {
-            if number > 0 {
-                server.run("BF.ROTATE filter")?;
+    let named =
+        |error: f64, how: &str| format!("{} at {} %, {how}", thousands(million), error * 100.0);
+    let row = |(error, how, arguments): (f64, &str, String)| {
+        Row::of(named(error, how), move |server, _| {
+            server.run(&format!("BF.RESERVE filter {error} {arguments}"))?;
+            send_items(server, "BF.MADD", plan.kind, (0..million).map(Item::Stored))?;
+            figures(server, plan, error, million)
+        })
+    };
+    let windowed = format!("GENERATIONS {GENERATIONS}");
+    let windowed_row = |error| {
+        let reserve = format!("BF.RESERVE filter {error} {million} {windowed}");
+        let row = Row::of(named(error, &windowed), move |server, _| {
+            server.run(&reserve)?;
+            // All generations are filled. The filter is rotated by hand, because the bench cannot
+            // wait for a window to pass.
+            let part = million / GENERATIONS;
+            for number in 0..=GENERATIONS {
+                if number > 0 {
+                    server.run("BF.ROTATE filter")?;
+                }
+                let items = (number * part..(number + 1) * part).map(Item::Stored);
+                send_items(server, "BF.MADD", plan.kind, items)?;
             }
-            let items = (number * part..(number + 1) * part).map(Item::Stored);
-            send_items(&mut server, "BF.MADD", plan, items)?;
-        }
-        let seen = send_items(&mut server, "BF.MEXISTS", plan, (0..absent).map(Item::Absent))?;
-        let bytes = size_of(&mut server, "filter")? as f64 / million as f64;
-        server.run("DEL filter")?;
-        let least = (1.0_f64 / error).log2();
-        let classic = least / std::f64::consts::LN_2;
-        let measured = seen as f64 / absent as f64;
-        let figures = vec![bytes, bytes * 8.0, least, classic, error * 100.0, measured * 100.0];
-        lines.push((format!("{} at {} %, {how}", thousands(million), error * 100.0), figures));
+            figures(server, plan, error, million)
+        });
+        row.only_on(Column::has_windows)
+    };
+    let rows = filters.into_iter().map(row).chain([0.01, 0.001].map(windowed_row)).collect();
+    Group {
+        heads: &[
+            ("bytes per item", 3),
+            ("bits per item", 2),
+            ("log2(1/e)", 2),
+            ("1.44 log2(1/e)", 2),
+            ("target %", 3),
+            ("measured %", 3),
+        ],
+        ..Group::new("Bytes per item, and the false-positive rate", Planned::is_module, rows)
     }
-    Ok(lines)
 }
 
-/// Sends the items in calls of 1,000; returns the sum of the answers.
-pub fn send_items(
-    server: &mut Server,
-    command: &'static str,
-    plan: Plan,
-    mut items: impl Iterator<Item = Item>,
-) -> Result<u64> {
-    /// Items encoded at once, so that ten million items are never in memory together.
-    const SLICE: usize = 100_000;
-    let mut ones = 0;
-    loop {
-        let slice = items.by_ref().take(SLICE);
-        let payload = Payload::of_items(command, "filter", 1000, plan.kind, slice);
-        if payload.items == 0 {
-            return Ok(ones);
-        }
-        ones += send(server, Traffic::Pipelined, &payload)?;
-    }
+/// The figures of the filter with a million items, which is deleted.
+fn figures(server: &mut Server, plan: Plan, error: f64, million: u64) -> Result<Figures> {
+    let absent = plan.size(10_000_000, 1_000_000, 10_000);
+    let seen = send_items(server, "BF.MEXISTS", plan.kind, (0..absent).map(Item::Absent))?;
+    let bytes = size_of(server, "filter")? as f64 / million as f64;
+    server.run("DEL filter")?;
+    let least = (1.0_f64 / error).log2();
+    let classic = least / std::f64::consts::LN_2;
+    let measured = seen as f64 / absent as f64;
+    Ok(vec![bytes, bytes * 8.0, least, classic, error * 100.0, measured * 100.0])
 }

@@ -5,44 +5,50 @@ use std::time::Instant;
 
 use redis::cmd;
 
-use super::{Cases, Experiment, Plan, Subject};
+use super::Plan;
 use crate::bits::reserve_filled;
+use crate::column::Planned;
 use crate::result::Result;
+use crate::row::{Figures, Group, Row};
 use crate::server::Server;
 use crate::workloads::thousands;
-
-pub const EXPERIMENT: Experiment = Experiment {
-    title: "Saving and loading one filter",
-    heads: &[
-        ("MB", 0),
-        ("SAVE s", 2),
-        ("in addition, MB", 1),
-        ("load s", 2),
-        ("load peak / MB", 3),
-        ("AOF rewrite s", 2),
-        ("child, MB", 1),
-        ("AOF load s", 2),
-        ("AOF peak / MB", 3),
-    ],
-    run,
-};
 
 const MEGABYTE: f64 = 1e6;
 
 /// How often a file is loaded. The first time, other memory of the machine may have to be freed.
 const STARTS: usize = 5;
 
-fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+pub fn group(plan: Plan) -> Group {
     // 11.2 bits per item: a gigabyte, 64 MB, and enough to have several chunks.
     let sizes: &[u64] = plan.size(&[46_000_000, 715_000_000], &[46_000_000], &[1_000_000]);
-    let case =
-        |&capacity| Ok((format!("{} items", thousands(capacity)), figures(subject, capacity)?));
-    sizes.iter().map(case).collect()
+    let row = |&capacity| {
+        Row::of(format!("{} items", thousands(capacity)), move |server, _| {
+            figures(server, capacity)
+        })
+    };
+    Group {
+        heads: &[
+            ("MB", 0),
+            ("SAVE s", 2),
+            ("in addition, MB", 1),
+            ("load s", 2),
+            ("load peak / MB", 3),
+            ("AOF rewrite s", 2),
+            ("child, MB", 1),
+            ("AOF load s", 2),
+            ("AOF peak / MB", 3),
+        ],
+        ..Group::new(
+            "Saving and loading one filter",
+            Planned::is_module,
+            sizes.iter().map(row).collect(),
+        )
+    }
 }
 
-fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
-    let mut server = subject.server(&[])?;
-    let bytes = reserve_filled(&mut server, capacity, 1)? as f64;
+fn figures(server: &mut Server, capacity: u64) -> Result<Figures> {
+    server.renew()?;
+    let bytes = reserve_filled(server, capacity, 1)? as f64;
 
     let before = server.harness.process().resident()?;
     server.harness.process().reset_peak()?;
@@ -51,7 +57,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let save = started.elapsed().as_secs_f64();
     let beyond = server.harness.process().peak()?.saturating_sub(before);
 
-    let (load, load_peak) = restarted(&mut server)?;
+    let (load, load_peak) = restarted(server)?;
 
     let started = Instant::now();
     server.run("CONFIG SET aof-use-rdb-preamble no")?;
@@ -66,7 +72,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let child: u64 = server.info("persistence", "aof_last_cow_size")?;
 
     server.harness.edit_config("save \"\"", "save \"\"\nappendonly yes");
-    let (aof_load, aof_peak) = restarted(&mut server)?;
+    let (aof_load, aof_peak) = restarted(server)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
     if (usage as f64) < bytes {
         return Err("the append-only file did not restore the filter".into());

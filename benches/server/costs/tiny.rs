@@ -5,22 +5,14 @@ use std::path::Path;
 
 use redis::cmd;
 
+use super::Plan;
 use super::saved::restarted;
-use super::{Cases, Experiment, Plan, Subject};
+use crate::column::{Column, Planned};
 use crate::payload::{CHUNK_BYTES, Payload, send};
 use crate::result::Result;
+use crate::row::{Figures, Group, Row};
+use crate::server::Server;
 use crate::workloads::Traffic;
-
-pub const EXPERIMENT: Experiment = Experiment {
-    title: "A tiny filter, made by its first item",
-    heads: &[
-        ("MEMORY USAGE", 0),
-        ("used_memory per key", 0),
-        ("RDB bytes per key", 0),
-        ("load us per key", 2),
-    ],
-    run,
-};
 
 /// Items of the filters.
 const ITEMS: [usize; 4] = [1, 8, 30, 100];
@@ -32,26 +24,38 @@ const WINDOWS: [&[&str]; 2] =
 /// The rotations until all generations are open.
 const ROTATIONS: &str = "8";
 
-fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    let mut cases = Cases::new();
-    for items in ITEMS {
+pub fn group(plan: Plan) -> Group {
+    let plain = ITEMS.map(|items| {
         let name = if items == 1 { String::new() } else { format!("{items} items") };
-        cases.push((name, figures(subject, plan, &[], items)?));
+        Row::of(name, move |server, _| figures(server, plan, &[], items))
+    });
+    let windowed = WINDOWS.into_iter().zip([1, 12]).map(|(options, items)| {
+        Row::of(options.join(" "), move |server, _| figures(server, plan, options, items))
+            .only_on(Column::has_windows)
+    });
+    Group {
+        heads: &[
+            ("MEMORY USAGE", 0),
+            ("used_memory per key", 0),
+            ("RDB bytes per key", 0),
+            ("load us per key", 2),
+        ],
+        ..Group::new(
+            "A tiny filter, made by its first item",
+            Planned::is_module,
+            plain.into_iter().chain(windowed).collect(),
+        )
     }
-    for (options, items) in WINDOWS.iter().filter(|_| subject.forgets).zip([1, 12]) {
-        cases.push((options.join(" "), figures(subject, plan, options, items)?));
-    }
-    Ok(cases)
 }
 
 /// The figures of filters with these options and `items` items in each generation.
-fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Result<Vec<f64>> {
+fn figures(server: &mut Server, plan: Plan, options: &[&str], items: usize) -> Result<Figures> {
+    server.renew()?;
     // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = match items {
         1 => plan.size(1 << 17, 1 << 17, 1 << 10),
         _ => plan.size(1 << 14, 1 << 14, 1 << 10),
     };
-    let mut server = subject.server(&[])?;
     let texts: Vec<_> = (0..items).map(|item| format!("item:{item:08}")).collect();
     let rotations = if options.contains(&ROTATIONS) { ROTATIONS.parse()? } else { 0 };
     let add = |key: &str| match options {
@@ -75,7 +79,7 @@ fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Res
             payload.push(&command, 1);
         }
     }
-    send(&mut server, Traffic::Pipelined, &payload)?;
+    send(server, Traffic::Pipelined, &payload)?;
     let after: u64 = server.info("memory", "used_memory")?;
     let used = (after - before) as f64 / (keys - 1) as f64;
 
@@ -83,7 +87,7 @@ fn figures(subject: &Subject, plan: Plan, options: &[&str], items: usize) -> Res
     let (_, folder): (String, String) =
         cmd("CONFIG").arg("GET").arg("dir").query(&mut server.connection)?;
     let file = fs::metadata(Path::new(&folder).join("dump.rdb"))?.len() as f64;
-    let (load, _) = restarted(&mut server)?;
+    let (load, _) = restarted(server)?;
     let loaded: u64 = cmd("DBSIZE").query(&mut server.connection)?;
     if loaded != keys {
         return Err(format!("{loaded} of {keys} keys were loaded").into());

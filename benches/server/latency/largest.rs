@@ -3,10 +3,11 @@
 
 use redis::{Cmd, cmd};
 
-use super::bench::Bench;
+use crate::column::Planned;
 use crate::result::Result;
+use crate::row::{Group, Row};
 use crate::scale::Scale;
-use crate::server::command;
+use crate::server::{Server, command};
 
 /// How many of each: layers of a Bloom filter, sources of a merge, packed items, tables of a cuckoo
 /// filter, items that are deleted.
@@ -18,8 +19,7 @@ struct Quantities {
     deleted: u64,
 }
 
-/// Measures the rows.
-pub fn measure(bench: &mut Bench, scale: Scale) -> Result<()> {
+pub fn groups(scale: Scale) -> [Group; 3] {
     let quantities = match scale {
         Scale::Smoke => {
             Quantities { layers: 20, sources: 20, packed: 100, tables: 20, deleted: 200 }
@@ -32,73 +32,78 @@ pub fn measure(bench: &mut Bench, scale: Scale) -> Result<()> {
             deleted: 8_192,
         },
     };
-    of_layers(bench, &quantities)?;
-    of_large_buckets(bench, &quantities)?;
-    of_compactions(bench, &quantities)?;
-    bench.flush()
+    [layers(&quantities), large_buckets(&quantities), compactions(&quantities)]
+}
+
+fn group(rows: Vec<Row>) -> Group {
+    Group::new("largest: ms", Planned::is_own_layout, rows)
+}
+
+/// A row of a call that is the same in each run.
+fn repeated(name: String, call: Cmd) -> Row {
+    Row::blocking(name, move |_, _| Ok(call.clone()), "")
 }
 
 /// A filter of many layers: lookups, and merges of many sources.
-fn of_layers(bench: &mut Bench, quantities: &Quantities) -> Result<()> {
-    let &Quantities { layers, sources, packed, .. } = quantities;
-    let reserve = |key: &str| format!("BF.RESERVE {key} 0.01 2 EXPANSION 1 SEED 1");
-    for key in ["many", "one"] {
-        bench.server.run(&reserve(key))?;
-    }
-    for item in 0..2 * layers {
-        bench.server.run(&format!("BF.ADD many {item}"))?;
-    }
-    let mut merges = ["many", "one"].map(|key| command(&format!("BF.MERGE {key}")));
-    for source in 0..sources {
-        let key = format!("source:{source}");
-        bench.server.run(&reserve(&key))?;
-        merges.iter_mut().for_each(|merge| _ = merge.arg(&key));
-    }
-    for (merge, into) in merges.iter().zip([layers, 1]) {
-        let row = format!("BF.MERGE of {sources} empty filters into one of {into} layers");
-        bench.repeat(&row, "", merge, "")?;
-    }
+fn layers(&Quantities { layers, sources, packed, .. }: &Quantities) -> Group {
+    let merges = [("many", layers), ("one", 1)].map(|(key, into)| {
+        let mut merge = command(&format!("BF.MERGE {key}"));
+        (0..sources).for_each(|source| _ = merge.arg(format!("source:{source}")));
+        let name = format!("BF.MERGE of {sources} empty filters into one of {into} layers");
+        repeated(name, merge)
+    });
     let mut lookup = command("BF.BULKEXISTS many COUNT FIXED 1");
     lookup.arg(vec![b'x'; packed]);
-    bench.repeat(&format!("BF.BULKEXISTS, {packed} items in {layers} layers"), "", &lookup, "")
+    let lookup = repeated(format!("BF.BULKEXISTS, {packed} items in {layers} layers"), lookup);
+    group(merges.into_iter().chain([lookup]).collect()).with(move |server| {
+        let reserve = |key: &str| format!("BF.RESERVE {key} 0.01 2 EXPANSION 1 SEED 1");
+        for key in ["many", "one"] {
+            server.run(&reserve(key))?;
+        }
+        for item in 0..2 * layers {
+            server.run(&format!("BF.ADD many {item}"))?;
+        }
+        (0..sources).try_for_each(|source| server.run(&reserve(&format!("source:{source}"))))
+    })
 }
 
 /// A cuckoo filter of many tables of the largest buckets, as a header of 38 bytes makes it.
-fn of_large_buckets(bench: &mut Bench, quantities: &Quantities) -> Result<()> {
-    let tables = quantities.tables;
-    let numbers = [0, 2, 0, u64::from(tables)].map(u64::to_le_bytes).concat();
-    let header = [numbers, [255u16, 20, 1].map(u16::to_le_bytes).concat()].concat();
-    let mut load = cmd("CF.LOADCHUNK");
-    load.arg("k").arg(1).arg(header).exec(&mut bench.server.connection)?;
-    for name in ["CF.MEXISTS", "CF.MDEL"] {
+fn large_buckets(&Quantities { tables, .. }: &Quantities) -> Group {
+    let row = |name| {
         let mut call: Cmd = cmd(name);
         call.arg("k");
         (0..500).for_each(|item| _ = call.arg(item));
-        let row = format!("{name}, 500 absent items in {tables} tables of buckets of 255 slots");
-        bench.repeat(&row, "", &call, "")?;
-    }
-    Ok(())
+        repeated(
+            format!("{name}, 500 absent items in {tables} tables of buckets of 255 slots"),
+            call,
+        )
+    };
+    group(["CF.MEXISTS", "CF.MDEL"].map(row).into_iter().collect()).with(move |server| {
+        let numbers = [0, 2, 0, u64::from(tables)].map(u64::to_le_bytes).concat();
+        let header = [numbers, [255u16, 20, 1].map(u16::to_le_bytes).concat()].concat();
+        let mut load = cmd("CF.LOADCHUNK");
+        Ok(load.arg("k").arg(1).arg(header).exec(&mut server.connection)?)
+    })
 }
 
 /// A cuckoo filter of a small table and one that is 32,768 times as large, which is compacted each
 /// time when a tenth of its items was deleted.
-fn of_compactions(bench: &mut Bench, quantities: &Quantities) -> Result<()> {
-    let deleted = quantities.deleted;
-    let mut lines = String::new();
-    (0..deleted).for_each(|item| lines += &format!("{item}\n"));
-    let mut call = command("CF.BULKDEL compacted COUNT LINES");
-    call.arg(lines);
-    let row = format!("CF.BULKDEL, {deleted} items in a table of 512 MiB and a small one");
-    for _ in bench.runs() {
-        bench.server.run("DEL compacted")?;
-        bench.server.run(
+fn compactions(&Quantities { deleted, .. }: &Quantities) -> Group {
+    let call = move |server: &mut Server, _| -> Result<Cmd> {
+        server.run("DEL compacted")?;
+        server.run(
             "CF.RESERVE compacted 16384 LAYOUT REDISBLOOM BUCKETSIZE 1 MAXITERATIONS 1 \
              EXPANSION 32768",
         )?;
+        let mut lines = String::new();
         for item in 0..deleted {
-            bench.server.run(&format!("CF.ADD compacted {item}"))?;
+            server.run(&format!("CF.ADD compacted {item}"))?;
+            lines += &format!("{item}\n");
         }
-        bench.timed(&row, &call)?;
-    }
-    Ok(())
+        let mut call = command("CF.BULKDEL compacted COUNT LINES");
+        call.arg(lines);
+        Ok(call)
+    };
+    let name = format!("CF.BULKDEL, {deleted} items in a table of 512 MiB and a small one");
+    group(vec![Row::blocking(name, call, "")])
 }

@@ -1,54 +1,58 @@
-//! Calls of packed items, by the number of their items, in a second table.
+//! Calls of packed items, by the number of their items.
 
-use redis::Value;
-
-use super::bench::Bench;
-use super::filters::{FILTER, State};
+use super::State;
+use super::calls::FILTER;
 use crate::bits::Bits;
+use crate::column::Planned;
 use crate::items::{Item, Kind};
 use crate::packed::Form;
-use crate::result::Result;
+use crate::row::{Group, Repeat, Row};
 use crate::scale::Scale;
+use crate::server::Server;
+use crate::workloads::thousands;
 
 const KIND: Kind = Kind::Bytes20;
 
 /// Name, command, state of the filter, and items of each row.
-type Row = (&'static str, &'static str, State, fn(u64) -> Item);
+type Line = (&'static str, &'static str, State, fn(u64) -> Item);
 
-const ROWS: [Row; 3] = [
+const ROWS: [Line; 3] = [
     ("BF.BULKADD, new items, untouched", "BF.BULKADD", State::Untouched, Item::Stored),
     ("BF.BULKADD, new items, filled", "BF.BULKADD", State::Filled, Item::Stored),
     ("BF.BULKEXISTS, absent items, filled", "BF.BULKEXISTS", State::Filled, Item::Absent),
 ];
 
-/// The numbers of items of a call, and the items for which the filter is reserved: it does not grow
-/// in any run.
-pub fn sizes(scale: Scale) -> (&'static [u64], u64) {
-    match scale {
+/// A group for each number of items in a call, and row. Every run has other items.
+pub fn groups(scale: Scale, most_runs: u32) -> Vec<Group> {
+    // The filter is reserved for so many items that it grows in no run.
+    let (counts, capacity): (&[u64], u64) = match scale {
         Scale::Smoke => (&[100, 1_000], 10_000),
         _ => (&[1_000, 10_000, 100_000, 1_000_000, 10_000_000], 100_000_000),
-    }
-}
-
-/// Measures the rows in calls of this many items. Every run has other items.
-pub fn measure(bench: &mut Bench, items: u64, capacity: u64) -> Result<()> {
-    let bits = Bits::new(1);
-    // Small calls vary more.
-    let runs = u64::from(bench.most_runs) * if items <= 100_000 { 5 } else { 1 };
-    for (row, command, state, item) in ROWS {
-        bench.server.run("DEL filter")?;
-        bench.server.run(&format!("BF.RESERVE filter 0.01 {capacity}"))?;
-        if state == State::Filled {
-            bits.fill(bench.server, FILTER)?;
+    };
+    let mut groups = Vec::new();
+    for &items in counts {
+        for (name, command, state, item) in ROWS {
+            let call = move |_: &mut Server, run| {
+                let first = u64::from(run) * items;
+                let data = Form::Fixed.pack(KIND, (first..first + items).map(item));
+                Ok(Form::Fixed.call(command, FILTER, KIND, &data))
+            };
+            let title = format!("items in the call: {}", thousands(items));
+            let rows = vec![Row::blocking(name, call, "")];
+            // Small calls vary more.
+            let rounds = most_runs * if items <= 100_000 { 5 } else { 1 };
+            let group = Group {
+                repeat: Repeat::Rounds(rounds),
+                ..Group::new(title, Planned::is_own_layout, rows)
+            };
+            groups.push(group.with(move |server| {
+                server.run(&format!("BF.RESERVE filter 0.01 {capacity}"))?;
+                if state.is_filled() {
+                    Bits::new(1).fill(server, FILTER)?;
+                }
+                Ok(())
+            }));
         }
-        for run in 0..runs {
-            let data = Form::Fixed.pack(KIND, (run * items..(run + 1) * items).map(item));
-            let call = Form::Fixed.call(command, FILTER, KIND, &data);
-            match bench.timed(row, &call)? {
-                Value::Array(parts) if parts.first() == Some(&Value::Int(items as i64)) => {}
-                other => return Err(format!("{command} of {items} items: {other:?}").into()),
-            }
-        }
     }
-    Ok(())
+    groups
 }
