@@ -5,10 +5,9 @@ use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_harness::{Setup, for_newest_servers};
 
+use bloomline_tools::bloom::Plan;
 use bloomline_tools::deletable::DeletablePlan;
-use bloomline_tools::growing::Plan;
 use bloomline_tools::plan as program;
-use bloomline_tools::windowed::WindowedPlan;
 
 use crate::pages;
 
@@ -167,7 +166,7 @@ fn a_plan_with_generations_agrees_with_a_full_filter() {
                     generations,
                     refreshes,
                 };
-                let plan = WindowedPlan::new(spec, items).expect("a plan");
+                let plan = Plan::windowed(spec, items).expect("a plan");
                 let case = plan.command("k");
                 client.ok("FLUSHALL");
                 client.ok(&case);

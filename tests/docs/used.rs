@@ -6,10 +6,9 @@ use bloomline_core::host::{Growth, Spec};
 use bloomline_harness::{
     Kind, Setup, arguments, for_each_server, for_newest_servers, report_missing,
 };
+use bloomline_tools::bloom::Plan;
 use bloomline_tools::deletable::DeletablePlan;
-use bloomline_tools::growing::Plan;
 use bloomline_tools::used::{KEY_BYTES, Rounding};
-use bloomline_tools::windowed::WindowedPlan;
 
 use crate::pages;
 
@@ -116,7 +115,7 @@ fn cases(rounding: Rounding) -> Vec<(u64, Vec<String>, u64)> {
         let growth = GROWTH;
         let spec =
             WindowSpec { capacity, error_rate, growth, window, generations, refreshes: true };
-        let plan = WindowedPlan::new(spec, items).expect("a plan");
+        let plan = Plan::windowed(spec, items).expect("a plan");
         let mut commands = vec![plan.command("KEY")];
         for generation in 0..=u64::from(generations) {
             if generation > 0 {

@@ -1,12 +1,8 @@
 //! The sizes of a cuckoo filter, from which items can be deleted.
 
-use std::fmt::Write;
-
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
-use bloomline_core::host::{Growth, Spec};
 
-use crate::growing::{Plan, human};
 use crate::used::{self, Rounding};
 
 /// A cuckoo filter that was reserved for a number of items.
@@ -54,31 +50,4 @@ impl DeletablePlan {
     pub fn used_bytes(&self, rounding: Rounding) -> u64 {
         used::used_bytes(used::of_cuckoo(self.size_bytes), rounding)
     }
-}
-
-/// A line for each cuckoo filter, and for a Bloom filter to compare them with.
-///
-/// # Errors
-///
-/// A number out of range.
-pub fn table(items: u64, error_rate: f64) -> Result<String, Box<dyn std::error::Error>> {
-    let mut rows = Vec::new();
-    for is_fixed in [true, false] {
-        let plan = DeletablePlan::new(items, error_rate, is_fixed)?;
-        rows.push((plan.command("key"), plan.size_bytes(), plan.used_bytes(Rounding::Classes)));
-    }
-    let spec = Spec { capacity: items, error_rate, growth: Growth::Fixed };
-    // A Bloom filter has a smaller range of rates.
-    if let Ok(bloom) = Plan::new(spec, items) {
-        rows.push((bloom.command("key"), bloom.size_bytes(), bloom.used_bytes(Rounding::Classes)));
-    }
-    let width = rows.iter().map(|(command, ..)| command.len()).max().unwrap_or(0);
-    let heads = "        bytes             used_memory  bits per item";
-    let mut text = format!("{items} items\n{:width$}  {heads}\n", "");
-    for (command, bytes, used) in rows {
-        let bits = bytes as f64 * 8.0 / items as f64;
-        let (human, used) = (human(bytes), human(used));
-        writeln!(text, "{command:width$}  {bytes:>13}  {human:>10}  {used:>11}  {bits:>13.2}")?;
-    }
-    Ok(text)
 }

@@ -2,15 +2,14 @@
 //!
 //! | program | prints |
 //! |---|---|
-//! | `make plan` ([`plan`], [`growing`], [`windowed`], [`deletable`]) | the layers and bytes of a filter before it is created |
+//! | `make plan` ([`plan`], [`bloom`], [`deletable`]) | the layers and bytes of a filter before it is created |
 //! | `make wasm` (the crate `bloomline-calculator`) | the same, as WebAssembly for a browser |
 //! | `cargo run --release -p bloomline-tools --features rates --bin rates` (`rates`) | the tables of rates in the docs |
 
+pub mod bloom;
 pub mod compared;
 pub mod deletable;
-pub mod growing;
 pub mod plan;
 #[cfg(feature = "rates")]
 pub mod rates;
 pub mod used;
-pub mod windowed;

@@ -4,14 +4,13 @@ use std::error::Error;
 use std::fmt::Write;
 
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, WindowSpec};
+use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
 use lexopt::prelude::*;
 
-use crate::deletable;
-use crate::growing::{Plan, human, rate};
+use crate::bloom::Plan;
+use crate::deletable::DeletablePlan;
 use crate::used::Rounding;
-use crate::windowed::{Lifetime, WindowedPlan};
 
 /// How the program is called.
 pub const HELP: &str = "\
@@ -35,6 +34,35 @@ used_memory is what the server counts: the filter in size classes of jemalloc, a
 
 /// Capacity of a filter that nobody reserved, unless `bf-initial-size` says otherwise.
 const UNRESERVED: u64 = 100;
+
+/// The options of a command line about forgetting.
+#[derive(Default)]
+struct Lifetime {
+    /// Seconds of `--window`.
+    seconds: Option<u64>,
+    /// True with `--last`.
+    is_last: bool,
+    /// The number of `--generations`.
+    generations: Option<u32>,
+    /// True with `--norefresh`.
+    no_refresh: bool,
+}
+
+impl Lifetime {
+    /// When the filter forgets; none if it never does.
+    fn window(&self) -> Result<Option<Window>, &'static str> {
+        match (self.seconds, self.is_last, self.generations) {
+            (Some(_), true, _) => Err("--window and --last exclude each other"),
+            (Some(seconds), ..) => Ok(Some(Window::Time { millis: seconds.saturating_mul(1000) })),
+            (None, true, _) => Ok(Some(Window::Last)),
+            (None, false, Some(_)) => Ok(Some(Window::Manual)),
+            (None, false, None) if self.no_refresh => {
+                Err("--norefresh needs --window, --last or --generations")
+            }
+            (None, false, None) => Ok(None),
+        }
+    }
+}
 
 /// A line for each filter: its command, its bytes, and the bytes that BF.COMPACT frees.
 fn compacted(filters: impl Iterator<Item = (String, u64, u64)>) -> Result<String, Box<dyn Error>> {
@@ -77,7 +105,7 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
     if is_deletable {
         let is_alone = capacity.is_none() && expansion.is_none() && !shows_compacted;
         return match lifetime.window()? {
-            None if is_alone => deletable::table(items, error_rate),
+            None if is_alone => deletable(items, error_rate),
             _ => Err("--deletable takes --items and --error only".into()),
         };
     }
@@ -89,7 +117,7 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
         if shows_compacted {
             return Err("--compact is not for a windowed filter, which BF.COMPACT refuses".into());
         }
-        let (generations, refreshes) = (DEFAULT_GENERATIONS, lifetime.refreshes());
+        let (generations, refreshes) = (DEFAULT_GENERATIONS, !lifetime.no_refresh);
         let capacity = capacity.unwrap_or(items);
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
         return windowed(spec, items, lifetime.generations);
@@ -102,10 +130,16 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
             plans.push(asked(UNRESERVED, Growth::Scaling { expansion: 2 })?);
         }
     }
-    let mut text = table(&plans)?;
+    let line = |plan: &Plan| {
+        let before = format!("{:>6}  {:>6}  ", plan.layer_count(), plan.hashes());
+        Line { before, ..Line::of(plan) }
+    };
+    let lines = plans.iter().map(line).collect();
+    let mut text = table(&format!("{items} items"), ["layers  hashes  ", "  rate"], lines)?;
     if let (Some(_), [plan]) = (capacity, plans.as_slice()) {
+        let names = |index| format!("{:>5}", index + 1);
         text += "\n";
-        text += &layers(plan)?;
+        text += &layers(plan, names)?;
     }
     if shows_compacted {
         let rows = plans.iter().map(|it| (it.command("key"), it.size_bytes(), it.freed_bytes()));
@@ -123,14 +157,49 @@ fn windowed(
     const COMPARED: [u32; 6] = [2, 4, 8, 16, 32, 64];
     let numbers = generations.as_ref().map_or(COMPARED.as_slice(), std::slice::from_ref);
     let fits = |number: &&u32| generations.is_some() || u64::from(**number) <= items;
-    let plan = |&generations: &u32| WindowedPlan::new(WindowSpec { generations, ..spec }, items);
+    let plan = |&generations: &u32| Plan::windowed(WindowSpec { generations, ..spec }, items);
     let plans = numbers.iter().filter(fits).map(plan).collect::<Result<Vec<_>, _>>()?;
-    let mut text = crate::windowed::table(&plans)?;
+    let line = |plan: &Plan| {
+        let Line { after, .. } = Line::of(plan);
+        let found_for = 1.0 + 1.0 / f64::from(plan.generation_count() - 1);
+        let before = format!("{:>6}  ", plan.layer_count());
+        Line { before, after: format!("{after}  1 to {found_for:.3}"), ..Line::of(plan) }
+    };
+    let heads = ["layers  ", "  rate      found for, windows"];
+    let lines = plans.iter().map(line).collect();
+    let mut text = table(&format!("{items} items inside one window"), heads, lines)?;
     if let (Some(_), [plan]) = (generations, plans.as_slice()) {
-        text += "\n";
-        text += &plan.layers()?;
+        let (count, bytes) = (plan.generation_count(), plan.generation_bytes());
+        let names = |index| match index {
+            0 => format!("{:10}", "regular"),
+            index => format!("{:10}", format!("overflow {index}")),
+        };
+        write!(text, "\neach of {count} generations: {bytes} bytes\n")?;
+        text += &layers(plan, names)?;
     }
     Ok(text)
+}
+
+/// Cuckoo filters, and a Bloom filter to compare them with.
+fn deletable(items: u64, error_rate: f64) -> Result<String, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    for is_fixed in [true, false] {
+        let plan = DeletablePlan::new(items, error_rate, is_fixed)?;
+        lines.push(Line {
+            command: plan.command("key"),
+            before: String::new(),
+            bytes: plan.size_bytes(),
+            used_bytes: plan.used_bytes(Rounding::Classes),
+            bits_per_item: plan.size_bytes() as f64 * 8.0 / items as f64,
+            after: String::new(),
+        });
+    }
+    let spec = Spec { capacity: items, error_rate, growth: Growth::Fixed };
+    // A Bloom filter has a smaller range of rates.
+    if let Ok(bloom) = Plan::new(spec, items) {
+        lines.push(Line { after: String::new(), ..Line::of(&bloom) });
+    }
+    Ok(table(&format!("{items} items"), [""; 2], lines)?)
 }
 
 /// A number of items, which people write as `1e9` too.
@@ -145,45 +214,66 @@ pub fn whole(number: f64) -> Option<u64> {
     is_count.then_some(number as u64)
 }
 
-/// A line for each plan.
-fn table(plans: &[Plan]) -> Result<String, std::fmt::Error> {
-    let width = plans.iter().map(|plan| plan.command("key").len()).max().unwrap_or(0);
-    let mut text = String::new();
-    if let Some(plan) = plans.first() {
-        writeln!(text, "{} items", plan.items)?;
+/// A filter in a table.
+struct Line {
+    command: String,
+    /// The columns that stand before and after those of all tables.
+    before: String,
+    bytes: u64,
+    used_bytes: u64,
+    bits_per_item: f64,
+    after: String,
+}
+
+impl Line {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            command: plan.command("key"),
+            before: String::new(),
+            bytes: plan.size_bytes(),
+            used_bytes: plan.used_bytes(Rounding::Classes),
+            bits_per_item: plan.bits_per_item(),
+            after: format!("  {}", rate(plan.fp_rate())),
+        }
     }
-    writeln!(
-        text,
-        "{:width$}  layers  hashes          bytes             used_memory  bits per item  rate",
-        ""
-    )?;
-    for plan in plans {
+}
+
+/// A line for each filter, below the heads of its columns.
+fn table(
+    title: &str,
+    [before, after]: [&str; 2],
+    lines: Vec<Line>,
+) -> Result<String, std::fmt::Error> {
+    let width = lines.iter().map(|line| line.command.len()).max().unwrap_or(0);
+    let heads = "        bytes             used_memory  bits per item";
+    let mut text = format!("{title}\n{:width$}  {before}{heads}{after}\n", "");
+    for Line { command, before, bytes, used_bytes, bits_per_item, after } in lines {
+        let (human, used) = (human(bytes), human(used_bytes));
         writeln!(
             text,
-            "{:width$}  {:>6}  {:>6}  {:>13}  {:>10}  {:>11}  {:>13.2}  {}",
-            plan.command("key"),
-            plan.layer_count(),
-            plan.hashes(),
-            plan.size_bytes(),
-            human(plan.size_bytes()),
-            human(plan.used_bytes(Rounding::Classes)),
-            plan.bits_an_item(),
-            rate(plan.fp_rate()),
+            "{command:width$}  {before}{bytes:>13}  {human:>10}  {used:>11}  \
+             {bits_per_item:>13.2}{after}",
         )?;
     }
     Ok(text)
 }
 
-/// A line for each layer.
-fn layers(plan: &Plan) -> Result<String, std::fmt::Error> {
-    let mut text =
-        String::from("layer       capacity          items  hashes          bytes  rate\n");
-    for (number, (layer, len)) in plan.in_layers().enumerate() {
+/// A line for each layer of a generation, whose names have one width.
+fn layers(plan: &Plan, name: impl Fn(usize) -> String) -> Result<String, std::fmt::Error> {
+    let mut text = format!(
+        "{:width$}  {:>13}  {:>13}  hashes  {:>13}  rate\n",
+        "layer",
+        "capacity",
+        "items",
+        "bytes",
+        width = name(0).len(),
+    );
+    for (index, (layer, len)) in plan.in_layers().enumerate() {
         let geometry = layer.geometry();
         writeln!(
             text,
-            "{:>5}  {:>13}  {len:>13}  {:>6}  {:>13}  {}",
-            number + 1,
+            "{}  {:>13}  {len:>13}  {:>6}  {:>13}  {}",
+            name(index),
             layer.capacity(),
             geometry.hashes(),
             geometry.bytes(),
@@ -191,4 +281,28 @@ fn layers(plan: &Plan) -> Result<String, std::fmt::Error> {
         )?;
     }
     Ok(text)
+}
+
+/// Bytes with a unit, to three digits.
+fn human(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {}", units.get(unit).unwrap_or(&"B"))
+}
+
+/// A rate to three digits, as a share.
+fn rate(rate: f64) -> String {
+    if rate >= 1e-4 { format!("{rate:.6}") } else { format!("{rate:.2e}") }
 }

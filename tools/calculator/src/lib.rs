@@ -10,8 +10,8 @@
 //! const { instance } = await WebAssembly.instantiate(bytes);
 //! const { plan, value, layer, rate_at } = instance.exports;
 //! const layers = plan(1e6, 1e5, 0.01, 2); // below 0: a `Refusal`
-//! const bytes = value(0); // a `Value`
-//! const capacity = layer(0, 0); // the first layer, a `Column`
+//! const bytes = value(0); // of `VALUES`
+//! const capacity = layer(0, 0); // of the first layer, of `COLUMNS`
 //! const rate = rate_at(5e5);
 //! ```
 //!
@@ -25,10 +25,8 @@ mod refusal;
 
 use std::sync::{Mutex, PoisonError};
 
-pub use planned::{Column, Value};
+pub use planned::{COLUMNS, Planned, VALUES};
 pub use refusal::Refusal;
-
-use planned::Planned;
 
 /// The filter that was planned last. A page has one thread.
 static PLANNED: Mutex<Option<Planned>> = Mutex::new(None);
@@ -65,19 +63,19 @@ pub extern "C" fn plan_forgetting(
     keep(Planned::forgetting(size, seconds, generations, refreshes))
 }
 
-/// A [`Value`] of the plan; NaN if there is no plan or no such value.
+/// One of the [`VALUES`] of the plan; NaN if there is no plan or no such value.
 // SAFETY: no other function of the library has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn value(value: u32) -> f64 {
-    ask(|planned| planned.value(Value::of_number(value)?))
+    ask(|planned| planned.value(value))
 }
 
-/// A [`Column`] of a layer, oldest first, counted from 0. Of a windowed filter these are the
-/// layers of one generation. NaN if there is no plan, no such layer or no such column.
+/// One of the [`COLUMNS`] of a layer, oldest first, counted from 0. Of a windowed filter these are
+/// the layers of one generation. NaN if there is no plan, no such layer or no such column.
 // SAFETY: no other function of the library has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn layer(index: u32, column: u32) -> f64 {
-    ask(|planned| planned.layer(index, Column::of_number(column)?))
+    ask(|planned| planned.layer(index, column))
 }
 
 /// The computed false-positive rate with so many items instead, inside each window if the filter
