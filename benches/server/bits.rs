@@ -16,20 +16,24 @@ impl Bits {
     /// Chunks differ in their offset into the buffer, modulo this many words.
     const OFFSETS: usize = 1 << 13;
 
-    /// Bits each of which is set with probability 2^-`thinning`.
-    pub fn new(thinning: u32) -> Bits {
-        Bits(random(CHUNK + 8 * Bits::OFFSETS, 1, thinning))
-    }
+    /// Half of the bits are set, as in a full filter.
+    pub const HALF: u32 = 16;
 
-    /// Bits of which 0.344 are set, as in a filter that is 60 % full.
-    pub fn sparse() -> Bits {
-        let mut bits = Bits(random(CHUNK + 8 * Bits::OFFSETS, 2, 1));
-        let others = [3, 4, 5, 6].map(|seed| random(bits.0.len(), seed, 1));
-        let [b, c, d, e] = others.each_ref().map(|bytes| bytes.iter());
-        for ((((a, b), c), d), e) in bits.0.iter_mut().zip(b).zip(c).zip(d).zip(e) {
-            *a &= b | (c & (d | e));
-        }
-        bits
+    /// 0.344 of the bits are set, as in a filter that is 60 % full.
+    pub const SPARSE: u32 = 11;
+
+    /// Bits each of which is set with a probability of so many 32nds.
+    pub fn new(share: u32) -> Bits {
+        let mut number = 0;
+        let mut word = || {
+            // The binary digits of the share, the least one first.
+            (0..5).fold(0, |word, digit| {
+                number += 1;
+                if share >> digit & 1 == 1 { word | mix(number) } else { word & mix(number) }
+            })
+        };
+        let words = CHUNK / 8 + Bits::OFFSETS;
+        Bits((0..words).flat_map(|_| word().to_le_bytes()).collect())
     }
 
     /// The chunk with this number.
@@ -66,15 +70,15 @@ pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
     command
 }
 
-/// Reserves the key `filter` at 1 %, able to grow, and sets each bit with probability
-/// 2^-`thinning`; returns the bytes of its bits.
+/// Reserves the key `filter` at 1 %, able to grow, and sets each bit with a probability of `share`
+/// 32nds; returns the bytes of its bits.
 ///
 /// # Errors
 ///
 /// The process of the server does not hold the bytes afterwards.
-pub fn reserve_filled(server: &mut Server, capacity: u64, thinning: u32) -> Result<u64> {
+pub fn reserve_filled(server: &mut Server, capacity: u64, share: u32) -> Result<u64> {
     server.run(&format!("BF.RESERVE filter 0.01 {capacity}"))?;
-    let bytes = Bits::new(thinning).fill(server, "filter")?;
+    let bytes = Bits::new(share).fill(server, "filter")?;
     let held = server.harness.process().resident()?;
     if held < bytes {
         return Err(format!("the process holds {held} bytes and a filter of {bytes}").into());
@@ -92,18 +96,4 @@ pub fn layer_bytes(server: &mut Server, key: &str) -> Result<Vec<u64>> {
     };
     // After the number of items there is a line for each layer.
     lines.iter().skip(1).map(bytes).collect()
-}
-
-/// This many bytes, each bit set with probability 2^-`thinning`. Another `seed` gives other bytes.
-fn random(len: usize, seed: u64, thinning: u32) -> Vec<u8> {
-    let mut number = seed << 32;
-    let mut word = || {
-        (0..thinning).fold(u64::MAX, |word, _| {
-            number += 1;
-            word & mix(number)
-        })
-    };
-    let mut bytes: Vec<u8> = (0..len.div_ceil(8)).flat_map(|_| word().to_le_bytes()).collect();
-    bytes.truncate(len);
-    bytes
 }

@@ -143,36 +143,28 @@ impl Options {
 
     /// The command line that repeats this run, without paths of this machine.
     pub fn command_line(&self) -> String {
-        let (target, mut arguments) = match self.mode {
-            Mode::Items => return self.cargo_line(),
-            Mode::Latency => ("bench-latency", Vec::new()),
-            Mode::Huge => ("bench", vec!["--huge"]),
+        let names = self.peers.iter().map(|path| path.file_name().unwrap_or_default());
+        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+        let peers = match (names.is_empty(), self.mode) {
+            (false, Mode::Items) => format!("PEER={} ", names.join(":")),
+            _ => String::new(),
         };
+        let scale = match self.scale {
+            Scale::Smoke => "--smoke",
+            Scale::Quick => "--quick",
+            Scale::Full => "--full",
+        };
+        let (server, rounds) = (&self.server.name, self.rounds);
+        let mut line = format!("{peers}cargo bench --bench server -- {scale} --server {server} ");
+        line += &match self.mode {
+            Mode::Items => format!("--items {}", self.items.name()),
+            Mode::Latency => "--latency".to_owned(),
+            Mode::Huge => "--huge".to_owned(),
+        };
+        line += &format!(" --rounds {rounds}");
         if !self.sizes.is_empty() {
-            arguments.extend(["--sizes", &self.sizes]);
+            line += &format!(" --sizes {}", self.sizes);
         }
-        let line = format!("make {target} SERVER={}", self.server.name);
-        match arguments.join(" ").as_str() {
-            "" => line,
-            arguments => format!("{line} ARGS=\"{arguments}\""),
-        }
-    }
-
-    fn cargo_line(&self) -> String {
-        let mut line = String::new();
-        if !self.peers.is_empty() {
-            let names = self.peers.iter().map(|path| path.file_name().unwrap_or_default());
-            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
-            line += &format!("PEER={} ", names.join(":"));
-        }
-        line += "cargo bench --bench server --";
-        line += match self.scale {
-            Scale::Smoke => " --smoke",
-            Scale::Quick => " --quick",
-            Scale::Full => " --full",
-        };
-        let (server, items) = (&self.server.name, self.items.name());
-        line += &format!(" --server {server} --items {items} --rounds {}", self.rounds);
         if let Some(only) = &self.only {
             line += &format!(" --only {only:?}");
         }

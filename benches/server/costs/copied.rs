@@ -42,7 +42,7 @@ pub fn group(plan: Plan) -> Group {
         server.run("CONFIG SET rdbcompression no")?;
         // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
         // memory.
-        reserve_filled(server, capacity, 4).map(|_| ())
+        reserve_filled(server, capacity, 2).map(|_| ())
     })
 }
 

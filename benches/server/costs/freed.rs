@@ -1,7 +1,7 @@
 //! The time in which no other client is served while a large filter is made or freed.
 
 use super::Plan;
-use crate::bits::reserve_filled;
+use crate::bits::{Bits, reserve_filled};
 use crate::column::Planned;
 use crate::result::Result;
 use crate::row::{Figures, Group, Repeat, Row};
@@ -20,11 +20,11 @@ pub fn group(plan: Plan) -> Group {
 fn figures(server: &mut Server, capacity: u64) -> Result<Figures> {
     // Only the first allocation of a server is certainly fresh memory.
     server.renew()?;
-    let bytes = reserve_filled(server, capacity, 1)?;
+    let bytes = reserve_filled(server, capacity, Bits::HALF)?;
     let (_, reserve) = server.command_statistics("BF.RESERVE")?;
     server.run("UNLINK filter")?;
     let (_, unlink) = server.command_statistics("UNLINK")?;
-    reserve_filled(server, capacity, 1)?;
+    reserve_filled(server, capacity, Bits::HALF)?;
     server.run("DEL filter")?;
     let (_, delete) = server.command_statistics("DEL")?;
     Ok(vec![bytes as f64 / 1e6, reserve as f64, unlink as f64, delete as f64])

@@ -6,7 +6,7 @@ use std::time::Instant;
 use redis::cmd;
 
 use super::Plan;
-use crate::bits::reserve_filled;
+use crate::bits::{Bits, reserve_filled};
 use crate::column::Planned;
 use crate::result::Result;
 use crate::row::{Figures, Group, Row};
@@ -48,7 +48,7 @@ pub fn group(plan: Plan) -> Group {
 
 fn figures(server: &mut Server, capacity: u64) -> Result<Figures> {
     server.renew()?;
-    let bytes = reserve_filled(server, capacity, 1)? as f64;
+    let bytes = reserve_filled(server, capacity, Bits::HALF)? as f64;
 
     let before = server.harness.process().resident()?;
     server.harness.process().reset_peak()?;

@@ -42,7 +42,7 @@ fn fill(server: &mut Server, layers: u32, bytes: u64, state: State) -> Result<()
     let probe = layer_bytes(server, FILTER)?.iter().sum();
     make(server, layers, scaled(PROBE, u64::from(layers) * bytes, probe))?;
     if state.is_filled() {
-        Bits::new(1).fill(server, FILTER)?;
+        Bits::new(Bits::HALF).fill(server, FILTER)?;
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ pub fn groups(scale: Scale, most_runs: u32) -> Vec<Group> {
             groups.push(group.with(move |server| {
                 server.run(&format!("BF.RESERVE filter 0.01 {capacity}"))?;
                 if state.is_filled() {
-                    Bits::new(1).fill(server, FILTER)?;
+                    Bits::new(Bits::HALF).fill(server, FILTER)?;
                 }
                 Ok(())
             }));

@@ -69,11 +69,11 @@ pub fn groups(bytes: u64) -> Vec<Group> {
         let rows = whole(state, bytes);
         groups.push(
             Group { has, ..group(state, rows) }
-                .with(move |server| reserve(server, bytes, is_filled.then_some(|| Bits::new(1)))),
+                .with(move |server| reserve(server, bytes, is_filled.then_some(Bits::HALF))),
         );
         if is_filled && !is_slow {
             let sparse = group(state, vec![line(SPARSE)]);
-            groups.push(sparse.with(move |server| reserve(server, bytes, Some(Bits::sparse))));
+            groups.push(sparse.with(move |server| reserve(server, bytes, Some(Bits::SPARSE))));
             let reserving = move |server: &mut Server, _| {
                 Ok(reserve_cuckoo(OTHER, cuckoo_capacity(server, bytes)?))
             };
@@ -96,10 +96,10 @@ pub fn groups(bytes: u64) -> Vec<Group> {
 }
 
 /// Reserves the filter, and sets bits in it.
-fn reserve(server: &mut Server, bytes: u64, bits: Option<fn() -> Bits>) -> Result<()> {
+fn reserve(server: &mut Server, bytes: u64, share: Option<u32>) -> Result<()> {
     let capacity = capacity_of(server, bytes)?;
     server.run(&format!("BF.RESERVE filter 0.01 {capacity}"))?;
-    bits.map_or(Ok(()), |bits| bits().fill(server, FILTER).map(|_| ()))
+    share.map_or(Ok(()), |share| Bits::new(share).fill(server, FILTER).map(|_| ()))
 }
 
 /// The rows on a filter that was reserved, and filled in one state.
@@ -143,7 +143,7 @@ fn load_chunk(state: State, bytes: u64) -> Row {
         if !state.is_filled() {
             server.run("COPY filter other")?;
         }
-        Ok(load(key, len as u64 + 1, Bits::new(1).chunk(0, len)?))
+        Ok(load(key, len as u64 + 1, Bits::new(Bits::HALF).chunk(0, len)?))
     };
     Row::blocking("BF.LOADCHUNK, first chunk", call, "DEL other")
 }
@@ -208,7 +208,7 @@ fn rotate(server: &mut Server, bytes: u64, is_filled: bool) -> Result<()> {
         server.run("BF.ROTATE filter")?;
     }
     if is_filled {
-        Bits::new(1).fill(server, FILTER)?;
+        Bits::new(Bits::HALF).fill(server, FILTER)?;
     }
     Ok(())
 }

@@ -104,15 +104,23 @@ fn main() -> Result<(), Error> {
         .measurement_time(Duration::from_secs(2))
         .sample_size(20)
         .configure_from_args();
-    for (regime, bytes) in REGIMES {
-        let bytes = if is_test { TEST_BYTES } else { bytes };
-        for kind in KINDS {
-            let mut subject = Subject::new(kind, filled, bytes)?;
+    let full = REGIMES.map(|(regime, bytes)| (regime, filled as Make, bytes, TEST_BYTES));
+    let grown = ("grown from 100 to a million", grown as Make, GROWN_ITEMS, 2_000);
+    for (is_grown, subjects) in [(false, full.as_slice()), (true, &[grown])] {
+        for (&(regime, make, size, test_size), kind) in
+            subjects.iter().flat_map(|subject| KINDS.map(|kind| (subject, kind)))
+        {
+            if is_grown && kind.0 == "forgets" {
+                continue;
+            }
+            let mut subject = Subject::new(kind, make, if is_test { test_size } else { size })?;
             let mut group = criterion.benchmark_group(kind.0);
             group.throughput(Throughput::Elements(BATCH));
             for (what, source, work) in WORKS {
                 // Duplicates of older generations are written to the newest one, and overfill it.
-                if subject.filter.windowed_mut().is_some() && what.ends_with("duplicate") {
+                let overfills =
+                    subject.filter.windowed_mut().is_some() && what.ends_with("duplicate");
+                if overfills || is_grown && !what.contains("batch") {
                     continue;
                 }
                 let mut outcome = Ok(());
@@ -123,23 +131,6 @@ fn main() -> Result<(), Error> {
             }
             group.finish();
         }
-    }
-    for kind in KINDS {
-        if kind.0 == "forgets" {
-            continue;
-        }
-        let items = if is_test { 2_000 } else { GROWN_ITEMS };
-        let mut subject = Subject::new(kind, grown, items)?;
-        let mut group = criterion.benchmark_group(kind.0);
-        group.throughput(Throughput::Elements(BATCH));
-        for (what, source, work) in WORKS.into_iter().filter(|(what, ..)| what.contains("batch")) {
-            let mut outcome = Ok(());
-            group.bench_function(format!("{what}/grown from 100 to a million"), |bench| {
-                outcome = subject.measure(bench, source, work);
-            });
-            outcome?;
-        }
-        group.finish();
     }
     for (regime, bytes) in REGIMES {
         let words = vec![1; if is_test { TEST_BYTES } else { bytes } as usize / 8];
