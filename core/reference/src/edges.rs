@@ -52,7 +52,7 @@ pub struct Valkey {
 
 impl Valkey {
     /// A full filter whose layers follow from their capacities and rates.
-    fn of(capacities: &[u64], expansion: u32, error_rate: f64, tightening: f64) -> Self {
+    pub fn of(capacities: &[u64], expansion: u32, error_rate: f64, tightening: f64) -> Self {
         let layer = |(&capacity, index): (&u64, u32)| {
             let bytes = bytes(capacity, layer_rate(error_rate, tightening, index));
             (capacity, bytes, hashes(bytes, capacity.max(1)))

@@ -17,7 +17,7 @@ static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
 /// The Bloomline layout.
 mod bloomline {
     mod chosen_items;
-    mod codec;
+    mod chunks;
     mod expansion;
     mod reference;
     mod sizing;
@@ -35,7 +35,6 @@ mod rates {
 }
 /// RedisBloom's layout.
 mod redisbloom {
-    mod header;
     mod recorded;
     mod reference;
     mod sizing;
@@ -43,7 +42,6 @@ mod redisbloom {
 }
 /// valkey-bloom's layout.
 mod valkey {
-    mod hostile;
     mod rate;
     mod recorded;
     mod sizing;

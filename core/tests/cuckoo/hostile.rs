@@ -1,4 +1,4 @@
-//! Headers, bits and chunks from anywhere: they are refused, or give a filter that works.
+//! Bits and chunks from anywhere: they are refused, or give a filter that works.
 
 use std::ops::Range;
 
@@ -107,131 +107,6 @@ fn use_all(filter: &mut AnyCuckoo, seed: u64) {
     assert_sound(&copy);
 }
 
-/// Decodes a header, and uses the filter if there is one. True if there was.
-fn decoded(header: &[u8], seed: u64) -> bool {
-    let mut demands = Vec::new();
-    let decoded = AnyCuckoo::decode_header(header, &mut |demand| {
-        demands.push(demand);
-        small(demand)
-    });
-    match decoded {
-        Ok(mut filter) => {
-            assert_eq!(filter.encode_header().len(), header.len());
-            assert_eq!(demands.len(), 1);
-            assert_eq!(demands[0].filter_bytes, filter.size_bytes());
-            exercise(&mut filter, seed);
-            return true;
-        }
-        Err(Error::Refused(_)) => assert!(demands.iter().any(|demand| !small(*demand))),
-        Err(Error::Header(_) | Error::Cuckoo(_) | Error::CuckooErrorRate(_)) => {
-            assert!(demands.is_empty(), "a demand for {header:02x?}");
-        }
-        Err(error) => panic!("{error}"),
-    }
-    false
-}
-
-/// A number near the limits of integers and of the layouts, or near the old one: one more, one
-/// less, twice or half of it, or another bit. Most nearly valid headers have the latter.
-fn changed(old: u64, random: &mut Random) -> u64 {
-    const EDGES: [u64; 16] = [
-        0,
-        1,
-        2,
-        7,
-        16,
-        28,
-        32,
-        4_096,
-        1 << 20,
-        1 << 31,
-        1 << 32,
-        1 << 53,
-        1 << 62,
-        (1 << 63) - 1,
-        1 << 63,
-        u64::MAX,
-    ];
-    match random.below(12) {
-        0 => random.next(),
-        1 => random.below(64),
-        2..6 => {
-            let edge = EDGES[random.below(EDGES.len() as u64) as usize];
-            edge.wrapping_add(random.below(3)).wrapping_sub(1)
-        }
-        6 => old.wrapping_add(1),
-        7 => old.wrapping_sub(1),
-        8 => old.wrapping_mul(2),
-        9 => old / 2,
-        _ => old ^ 1 << random.below(64),
-    }
-}
-
-/// Gives another number to a field of 1, 2, 4 or 8 bytes.
-fn change_field(header: &mut [u8], at: usize, width: usize, random: &mut Random) {
-    let Some(field) = header.get_mut(at..at + width) else { return };
-    let mut bytes = [0; 8];
-    bytes[..width].copy_from_slice(field);
-    let number = changed(u64::from_le_bytes(bytes), random).to_le_bytes();
-    field.copy_from_slice(&number[..width]);
-}
-
-/// Each field of each header, alone and with another one.
-#[test]
-fn damaged_headers_are_refused_or_give_working_filters() {
-    let mut random = Random::new(1);
-    let mut outcomes = [0; 2];
-    for filter in filters() {
-        let valid = filter.encode_header();
-        assert!(decoded(&valid, random.next()));
-        for width in [1, 2, 4, 8] {
-            for at in (0..valid.len()).step_by(width) {
-                for is_alone in [true, true, false] {
-                    let mut header = valid.clone();
-                    change_field(&mut header, at, width, &mut random);
-                    if !is_alone {
-                        let width = 1 << random.below(4);
-                        let other = random.below((valid.len() / width) as u64) as usize * width;
-                        change_field(&mut header, other, width, &mut random);
-                    }
-                    outcomes[usize::from(decoded(&header, random.next()))] += 1;
-                }
-            }
-        }
-    }
-    let least = if cfg!(miri) { 100 } else { 5_000 };
-    assert!(outcomes.into_iter().all(|count| count > least), "{outcomes:?}");
-}
-
-#[test]
-fn truncated_and_longer_headers_are_refused() {
-    for filter in filters() {
-        let header = filter.encode_header();
-        let shorter = (0..header.len()).map(|length| header[..length].to_vec());
-        let longer = [1, 8, 16, 64].map(|more| [&header[..], &vec![0; more]].concat());
-        for header in shorter.chain(longer) {
-            let error = AnyCuckoo::decode_header(&header, &mut |_| panic!("a demand"));
-            assert!(matches!(error, Err(Error::Header(_))), "{} bytes: {error:?}", header.len());
-        }
-    }
-}
-
-#[test]
-fn random_bytes_are_no_headers() {
-    let mut random = Random::new(3);
-    let own = Layout::ALL[3].create(100).encode_header();
-    for round in 0..if cfg!(miri) { 100 } else { 20_000 } {
-        let length = random.below(300) as usize;
-        let mut header: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
-        // With the magic and the version of this layout, and more of the header each time.
-        let kept = (round % 5) * 8;
-        for (byte, own) in header.iter_mut().zip(own.iter().take(kept as usize)) {
-            *byte = *own;
-        }
-        decoded(&header, round);
-    }
-}
-
 /// Random bits, of which none, a quarter, half, three quarters or all are set, and those of another
 /// filter: the numbers of the header contradict the slots.
 #[test]
@@ -286,7 +161,7 @@ fn chunks_at_wrong_offsets_are_refused() {
         for _ in 0..50 {
             let data = vec![0x55; 1 + random.below(2 * total) as usize];
             let iterator = match random.below(4) {
-                0 => changed(total, &mut random),
+                0 => total + random.below(3),
                 1 => random.below(data.len() as u64 + 1),
                 _ => random.below(4 * total),
             };

@@ -1,14 +1,15 @@
 //! What a filter may be, and what happens at its limits.
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
-use bloomline_core::cuckoo::redisbloom::MAX_TABLES;
-use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
+use bloomline_core::cuckoo::bloomline::MIN_ERROR_RATE;
+use bloomline_core::cuckoo::redisbloom::{CuckooNumbers, MAX_TABLES};
+use bloomline_core::error::{ChunkError, CuckooError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooSpec};
 use bloomline_reference::calls::CuckooCalls;
+use bloomline_reference::cuckoo_header::Header;
 
-use super::{Layout, classic, granted, options, with_numbers};
+use super::{Layout, classic, granted, item, options, with_numbers};
 
 const NUMBERS: CuckooNumbers = CuckooNumbers {
     items: 0,
@@ -20,79 +21,66 @@ const NUMBERS: CuckooNumbers = CuckooNumbers {
     expansion: 2,
 };
 
-fn refusal(numbers: CuckooNumbers) -> CuckooError {
-    let mut permit = |_| panic!("the permit is asked for a filter that is not valid");
-    match with_numbers(&numbers, &mut permit) {
-        Err(Error::Header(HeaderError::Cuckoo(error))) => error,
-        other => panic!("{other:?}"),
-    }
-}
-
 #[test]
-fn refuses_numbers_out_of_range_with_the_reason() {
-    for n in [0, 256, 65_537] {
-        assert_eq!(
-            refusal(CuckooNumbers { bucket_size: n, ..NUMBERS }),
-            CuckooError::BucketSize(n)
-        );
+fn refuses_to_create_what_is_out_of_range() {
+    let create = |capacity, error_rate| {
+        let spec = CuckooSpec { capacity, error_rate, options: options(2, 20, 1) };
+        AnyCuckoo::bloomline(spec, 7, &mut |demand| demand.new_bytes < 1 << 20)
+    };
+    for rate in [0.0, -0.0, -0.5, 1.0, 2.0, MIN_ERROR_RATE / 1.001, f64::INFINITY, f64::MIN] {
+        assert_eq!(create(10, rate).unwrap_err(), Error::CuckooErrorRate(rate));
     }
-    for n in [0, 65_536] {
-        let numbers = CuckooNumbers { max_iterations: n, ..NUMBERS };
-        assert_eq!(refusal(numbers), CuckooError::MaxIterations(n));
+    assert!(matches!(create(10, f64::NAN), Err(Error::CuckooErrorRate(_))));
+    for capacity in [0, (1 << 40) + 1, u64::MAX] {
+        assert_eq!(create(capacity, 0.01).unwrap_err(), Error::Capacity(capacity));
     }
-    for n in [3, 32_767, 32_769, 65_536] {
-        assert_eq!(refusal(CuckooNumbers { expansion: n, ..NUMBERS }), CuckooError::Expansion(n));
-    }
-    for n in [0, 3, 1 << 56, u64::MAX] {
-        assert_eq!(refusal(CuckooNumbers { buckets: n, ..NUMBERS }), CuckooError::Buckets(n));
-    }
-    // 4 x 2^53 buckets are 2^55; one table more would have 2^56.
-    for n in [0, 55, 65_536, u64::MAX] {
-        assert_eq!(refusal(CuckooNumbers { tables: n, ..NUMBERS }), CuckooError::Tables(n));
-    }
-    let fixed = CuckooNumbers { expansion: 0, ..NUMBERS };
-    assert_eq!(refusal(fixed), CuckooError::Tables(2));
-    // Two tables of 4 and 8 buckets have 24 slots.
-    assert_eq!(refusal(CuckooNumbers { items: 25, ..NUMBERS }), CuckooError::Items(25));
-    for numbers in [
-        CuckooNumbers { items: 24, deletes: u64::MAX, ..NUMBERS },
-        CuckooNumbers { tables: 1, expansion: 0, ..NUMBERS },
-        CuckooNumbers {
-            tables: MAX_TABLES.into(),
-            expansion: 1,
-            buckets: 1,
-            bucket_size: 1,
-            ..NUMBERS
-        },
-        CuckooNumbers {
-            tables: 1,
-            expansion: 32_768,
-            max_iterations: 65_535,
-            bucket_size: 255,
-            ..NUMBERS
-        },
-    ] {
-        let filter = with_numbers(&numbers, &mut granted).unwrap();
-        assert_eq!(classic(&filter).numbers(), numbers);
+    for (capacity, rate) in [(1, MIN_ERROR_RATE), (1, 1.0 - f64::EPSILON), (1_000, 0.5)] {
+        let filter = create(capacity, rate).unwrap();
+        assert_eq!(filter.error_rate(), Some(rate));
+        assert!(filter.capacity() >= capacity && filter.is_empty());
         filter.check().unwrap();
     }
+    for capacity in [1 << 30, 1 << 40] {
+        assert!(matches!(create(capacity, 0.01), Err(Error::Refused(_))));
+    }
+    let classic = |capacity, options| AnyCuckoo::redisbloom(capacity, options, &mut granted);
+    for capacity in [0, u64::MAX] {
+        let error = classic(capacity, options(2, 20, 1)).unwrap_err();
+        assert_eq!(error, Error::Capacity(capacity));
+    }
+    for (options, error) in [
+        (options(0, 20, 1), CuckooError::BucketSize(0)),
+        (options(2, 0, 1), CuckooError::MaxIterations(0)),
+        (options(2, 20, 3), CuckooError::Expansion(3)),
+    ] {
+        let spec = CuckooSpec { capacity: 10, error_rate: 0.01, options };
+        let own = AnyCuckoo::bloomline(spec, 7, &mut granted);
+        for result in [own, classic(8, options)] {
+            assert_eq!(result.unwrap_err(), Error::Cuckoo(error));
+        }
+    }
+    for (capacity, bucket_size, buckets) in [(100, 2, 64), (50, 3, 16), (1000, 255, 4), (1, 2, 1)] {
+        assert_eq!(classic(capacity, options(bucket_size, 20, 1)).unwrap().buckets(), buckets);
+    }
 }
 
-/// The largest tables: the permit gets the sum, and nothing is allocated before.
+/// At the least rate, a filter that grows takes at least four more tables after the first.
 #[test]
-fn hostile_headers_make_one_demand() {
-    for (tables, expansion, buckets) in
-        [(65_535, 1, 1u64 << 55), (65_535, 1, 1), (54, 2, 4), (1, 0, 1 << 55)]
-    {
-        let numbers = CuckooNumbers { tables, expansion, buckets, bucket_size: 255, ..NUMBERS };
-        let mut asked = 0;
-        let error = with_numbers(&numbers, &mut |demand| {
-            asked += 1;
-            assert!(demand.filter_bytes >= demand.new_bytes);
-            assert!(demand.new_bytes >= demand.largest_layer && demand.largest_layer >= 255);
-            false
-        });
-        assert!(matches!(error, Err(Error::Refused(_))) && asked == 1);
+#[cfg_attr(miri, ignore = "takes hours")]
+fn the_least_rate_leaves_room_for_four_more_tables() {
+    for capacity in [1, 10, 100] {
+        let spec = CuckooSpec { capacity, error_rate: MIN_ERROR_RATE, options: options(2, 20, 1) };
+        let mut filter = AnyCuckoo::bloomline(spec, 7, &mut granted).unwrap();
+        let (mut number, mut grown) = (0, 0);
+        while grown < 4 {
+            let newest = Header::of(&filter).tables.pop().unwrap();
+            filter.insert(&item(number), &mut granted).unwrap();
+            number += 1;
+            let last = Header::of(&filter).tables.pop().unwrap();
+            // A table that is not a doubled one.
+            grown += u32::from(last.start != newest.start && last.windows == newest.windows);
+        }
+        assert!(matches!(filter.check(), Ok(())));
     }
 }
 

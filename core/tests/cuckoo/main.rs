@@ -23,7 +23,6 @@ mod loads;
 mod rates;
 mod recorded;
 mod reference;
-mod validity;
 mod work;
 
 use bloomline_core::Error;

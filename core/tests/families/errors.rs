@@ -3,6 +3,7 @@
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 use bloomline_core::bloom::window::{MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS};
+use bloomline_core::error::{ChunkError, HeaderError};
 use bloomline_core::spec::MAX_EXPANSION;
 
 #[test]
@@ -18,4 +19,13 @@ fn errors_name_the_ranges() {
         let text = error.to_string();
         assert!(text.ends_with(&format!(" out of range: {range}")), "{text}");
     }
+}
+
+/// They also meet filters without generations and without layers.
+#[test]
+fn texts_of_offsets_name_neither_generations_nor_layers() {
+    let header = Error::from(HeaderError::Offset(7)).to_string();
+    assert_eq!(header, "bad header: offset 7 of its bytes is out of range");
+    let chunk = Error::from(ChunkError::Offset(7)).to_string();
+    assert!(chunk.ends_with("the filter has no bytes at offset or iterator 7"), "{chunk}");
 }

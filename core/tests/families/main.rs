@@ -21,5 +21,7 @@ mod errors;
 mod found;
 /// The bodies of the fuzz targets.
 mod fuzz;
+/// Valid and invalid headers, field by field.
+mod headers;
 /// Random lives.
 mod life;

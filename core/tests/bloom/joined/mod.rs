@@ -13,7 +13,6 @@ mod classic;
 mod compaction;
 mod estimates;
 mod fold;
-mod headers;
 mod pinned;
 mod rates;
 mod refusals;
@@ -83,7 +82,7 @@ pub fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 /// The filter of the header and the chunks of another one, which must be equal, as that of each
 /// other encoding.
-fn copied(filter: &AnyFilter) -> AnyFilter {
+pub fn copied(filter: &AnyFilter) -> AnyFilter {
     assert_eq!(filter.check(), Ok(()));
     assert_reloads(filter)
 }

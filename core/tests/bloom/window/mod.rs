@@ -7,7 +7,6 @@ use bloomline_core::host::Growth;
 
 mod chunks;
 mod clock;
-mod header;
 mod permits;
 mod rates;
 

@@ -1,0 +1,258 @@
+//! Headers from anywhere: for each layout a table of what is accepted, and of what is refused with
+//! which error. Whatever is refused is refused before memory is requested.
+
+use std::fmt::Debug;
+
+use bloomline_core::cuckoo::work;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::{Error, Layout};
+use bloomline_reference::checks::check::{assert_grows, bits, small};
+use bloomline_reference::checks::encodings::{assert_cuckoo_carried, demand_of};
+use bloomline_reference::life::filter::Filter;
+use bloomline_reference::life::forgery::assert_valid;
+
+mod bloomline;
+mod cuckoo;
+mod redisbloom;
+mod valkey;
+mod window;
+
+/// The headers of one layout, or of one version of it.
+struct Table {
+    layout: Layout,
+    is_cuckoo: bool,
+    valid: Vec<Vec<u8>>,
+    /// Valid ones of filters of a terabyte or more.
+    huge: Vec<Vec<u8>>,
+    invalid: Vec<(Vec<u8>, Error)>,
+}
+
+fn tables() -> [Table; 8] {
+    let [plain, extended, sparse] = bloomline::tables();
+    let [cuckoo, classic] = cuckoo::tables();
+    [
+        plain,
+        extended,
+        sparse,
+        window::table(),
+        redisbloom::table(),
+        valkey::table(),
+        cuckoo,
+        classic,
+    ]
+}
+
+/// A number, or bytes, in a header.
+trait Value {
+    fn bytes(&self) -> Vec<u8>;
+}
+
+macro_rules! value {
+    ($($number:ty)*) => {
+        $(impl Value for $number {
+            fn bytes(&self) -> Vec<u8> {
+                self.to_le_bytes().into()
+            }
+        })*
+    };
+}
+
+value!(u8 u16 u32 u64 f64);
+
+impl Value for [u8] {
+    fn bytes(&self) -> Vec<u8> {
+        self.into()
+    }
+}
+
+/// A header with another value at an offset.
+fn changed(header: &[u8], at: usize, value: &(impl Value + ?Sized)) -> Vec<u8> {
+    let (mut header, value) = (header.to_vec(), value.bytes());
+    header[at..at + value.len()].copy_from_slice(&value);
+    header
+}
+
+/// A row of what is refused: [`changed`], and the error.
+fn row<V: Value>(valid: &[u8], at: usize, value: V, error: impl Into<Error>) -> (Vec<u8>, Error) {
+    (changed(valid, at, &value), error.into())
+}
+
+impl Table {
+    fn decode(
+        &self,
+        header: &[u8],
+        permit: &mut dyn FnMut(Demand) -> bool,
+    ) -> Result<Filter, Error> {
+        if self.is_cuckoo {
+            AnyCuckoo::decode_header(header, permit).map(Filter::Cuckoo)
+        } else {
+            AnyFilter::decode_header(header, permit).map(Filter::Bloom)
+        }
+    }
+
+    /// The header of the filter that a header describes, whose slots are empty if it is one of
+    /// cuckoo filters that counts them.
+    fn encoded_again(&self, header: &[u8]) -> Vec<u8> {
+        match (self.is_cuckoo, self.layout) {
+            (true, Layout::Bloomline) => cuckoo::without_entries(header),
+            _ => header.to_vec(),
+        }
+    }
+
+    /// The error of a header that is refused before memory is requested.
+    fn refusal(&self, header: &[u8], case: &dyn Debug) -> Error {
+        let permit = &mut |_| panic!("memory is requested for {:?}, {case:?}", self.layout);
+        match self.decode(header, permit) {
+            Err(error) => error,
+            Ok(filter) => panic!("{:?}, {case:?}: {filter:?}", self.layout),
+        }
+    }
+}
+
+/// What is requested for a filter in one demand: exactly the bytes of its bits.
+fn demand(table: &Table, filter: &Filter) -> Demand {
+    let bytes: Vec<u64> = match filter {
+        Filter::Bloom(filter) => bits(filter).iter().map(|bits| bits.len() as u64).collect(),
+        Filter::Cuckoo(_) => {
+            let chunks = filter.dump().chunks;
+            chunks.iter().map(|(_, it)| it.len().next_multiple_of(8) as u64).collect()
+        }
+    };
+    let (filter_bytes, tables) = match filter {
+        Filter::Bloom(filter) => (demand_of(filter), 0),
+        Filter::Cuckoo(filter) => (filter.size_bytes(), filter.table_count()),
+    };
+    Demand {
+        new_bytes: bytes.iter().sum(),
+        largest_layer: bytes.into_iter().max().expect("a layer"),
+        filter_bytes,
+        layout: table.layout,
+        tables,
+    }
+}
+
+#[test]
+fn valid_headers_make_one_demand_and_are_encoded_again() {
+    for table in tables() {
+        for header in &table.valid {
+            let mut demands = Vec::new();
+            let decoded = table.decode(header, &mut |demand| {
+                demands.push(demand);
+                true
+            });
+            let filter = decoded.unwrap_or_else(|why| panic!("{why}: {header:02x?}"));
+            assert_eq!(filter.dump().header, table.encoded_again(header));
+            let expected = demand(&table, &filter);
+            assert_eq!(demands, [expected], "{filter:?}");
+            let refused = table.decode(header, &mut |_| false).err();
+            assert_eq!(refused, Some(Error::Refused(expected.filter_bytes)));
+            assert_valid(&filter);
+        }
+    }
+}
+
+#[test]
+fn each_invalid_field_is_refused_with_its_own_error() {
+    for table in tables() {
+        for (index, (header, error)) in table.invalid.iter().enumerate() {
+            let refusal = table.refusal(header, &(index, error));
+            // Their texts, because no number is equal to NaN.
+            let (refusal, error) = (format!("{refusal:?}"), format!("{error:?}"));
+            assert_eq!(refusal, error, "{:?}, {index}: {header:02x?}", table.layout);
+        }
+    }
+}
+
+#[test]
+fn shorter_and_longer_headers_are_refused() {
+    for table in tables() {
+        for header in &table.valid {
+            for length in header.len() + 1..header.len() + 200 {
+                let mut longer = header.clone();
+                longer.resize(length, 0);
+                table.refusal(&longer, &length);
+            }
+        }
+        // Others may be valid without their last records.
+        let valid = table.valid.last().expect("a valid header");
+        for length in 0..valid.len() {
+            table.refusal(&valid[..length], &length);
+        }
+    }
+}
+
+/// Filters of terabytes are refused by the permit alone, and nothing is allocated before.
+#[test]
+fn huge_filters_make_one_demand() {
+    for table in tables() {
+        for header in &table.huge {
+            let mut demands = Vec::new();
+            let refused = table.decode(header, &mut |demand| {
+                demands.push(demand);
+                false
+            });
+            let [Demand { new_bytes, largest_layer, filter_bytes, .. }] = demands[..] else {
+                panic!("{demands:?}")
+            };
+            assert_eq!(refused.err(), Some(Error::Refused(filter_bytes)));
+            assert!(filter_bytes >= new_bytes && new_bytes >= largest_layer, "{demands:?}");
+            assert!(new_bytes > 1 << 40, "{demands:?}");
+        }
+    }
+}
+
+/// Does what clients do with a filter, which stays valid and does not work for long.
+fn assert_works(filter: Filter) {
+    let mut filter = match filter {
+        Filter::Bloom(mut filter) => return assert_grows(&mut filter),
+        Filter::Cuckoo(filter) => filter,
+    };
+    work::take();
+    let items: Vec<_> = (0..100u32).map(u32::to_le_bytes).collect();
+    for item in &items {
+        assert!(filter.insert(item, &mut small).is_err() || filter.contains(item));
+    }
+    for item in &items[50..] {
+        assert_eq!(filter.contains(item), filter.remove(item));
+    }
+    filter.compact().expect("memory");
+    let steps = work::take();
+    assert!(steps < 1 << 21, "{steps} steps of work: {filter:?}");
+    assert_cuckoo_carried(&filter);
+}
+
+/// Each byte of the last valid header of each table, with values at the edges and near its own.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn any_changed_byte_is_refused_or_gives_a_valid_filter() {
+    let (mut accepted, mut refused) = (0, 0);
+    for table in tables() {
+        let valid = table.valid.last().expect("a valid header");
+        for (at, &old) in valid.iter().enumerate() {
+            let bits = (0..8).map(|bit| old ^ 1 << bit);
+            for value in bits.chain([0, 1, old.wrapping_add(1), old.wrapping_sub(1), 255]) {
+                let header = changed(valid, at, &value);
+                let mut is_granted = true;
+                let decoded = table.decode(&header, &mut |demand| {
+                    is_granted = small(demand);
+                    is_granted
+                });
+                match decoded {
+                    Ok(filter) => {
+                        accepted += 1;
+                        let encoded = filter.dump().header;
+                        assert_eq!(encoded, table.encoded_again(&header), "byte {at} is {value}");
+                        assert_valid(&filter);
+                        assert_works(filter);
+                    }
+                    Err(error) => {
+                        refused += 1;
+                        assert!(is_granted != matches!(error, Error::Refused(_)), "{error}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(accepted > 1_000 && refused > 1_000, "{accepted} accepted, {refused} refused");
+}
