@@ -66,89 +66,71 @@ pub(super) fn tables() -> [Table; 3] {
     [plain(), extended(), sparse()]
 }
 
+/// What is refused in a header of each version, of a filter that grows twofold.
+pub(super) fn common(valid: &[u8]) -> Vec<(Vec<u8>, Error)> {
+    let mut rows = vec![
+        row(valid, 10, 1u16, Sizing(1)),
+        row(valid, 12, 2u8, Growth(2)),
+        // A fixed filter has no expansion, and a scaling one has one.
+        row(valid, 12, 0u8, Error::Expansion(2)),
+        row(valid, 16, 0u32, Error::Expansion(0)),
+        row(valid, 16, 32_769u32, Error::Expansion(32_769)),
+        row(valid, 24, (1u64 << 40) + 1, Error::Capacity((1 << 40) + 1)),
+    ];
+    let rates = [0.0, -0.01, 0.250_001, f64::INFINITY, f64::NAN];
+    rows.extend(rates.map(|rate| row(valid, 32, rate, Error::ErrorRate(rate))));
+    rows
+}
+
 fn plain() -> Table {
     let valid = encoded(PLAIN);
     let fixed = encoded(Plain { growth: 0, expansion: 0, layers: 1, ..PLAIN });
-    let with = |layers, expansion| {
-        encoded(Plain { layers, expansion, capacity: 1, newest_len: 1, ..PLAIN })
-    };
-    Table {
-        layout: Layout::Bloomline,
-        is_cuckoo: false,
-        invalid: vec![
-            row(&valid, 0, b'B', Magic),
-            row(&valid, 7, b'm', Magic),
-            row(&valid, 8, 0u16, Version(0)),
-            row(&valid, 8, 2u16, Version(2)),
-            row(&valid, 8, 0x0101u16, Version(0x0101)),
-            row(&valid, 10, 0u16, Sizing(0)),
-            row(&valid, 10, 1u16, Sizing(1)),
-            row(&valid, 10, 3u16, Sizing(3)),
-            row(&valid, 12, 2u8, Growth(2)),
-            row(&valid, 12, 255u8, Growth(255)),
-            // A fixed filter has no expansion, and a scaling one has one.
-            row(&valid, 12, 0u8, Error::Expansion(2)),
-            row(&valid, 13, 1u8, Reserved),
-            row(&valid, 15, 128u8, Reserved),
-            row(&valid, 56, 1u8, Reserved),
-            row(&valid, 63, 128u8, Reserved),
-            row(&valid, 16, 0u32, Error::Expansion(0)),
-            row(&valid, 16, 32_769u32, Error::Expansion(32_769)),
-            row(&valid, 16, u32::MAX, Error::Expansion(u32::MAX)),
-            row(&valid, 20, 0u32, Layers(0)),
-            row(&valid, 20, 60u32, Layers(60)),
-            row(&valid, 20, u32::MAX, Layers(u32::MAX)),
-            row(&fixed, 20, 2u32, Layers(2)),
-            row(&with(1, 1), 20, MAX_LAYERS + 1, Layers(MAX_LAYERS + 1)),
-            row(&valid, 24, 0u64, Error::Capacity(0)),
-            row(&valid, 24, (1u64 << 40) + 1, Error::Capacity((1 << 40) + 1)),
-            row(&valid, 24, u64::MAX, Error::Capacity(u64::MAX)),
-            // The first layer is in range, but the third one would have a capacity of 2^41 items.
-            row(&valid, 24, 1u64 << 39, Layers(3)),
-            row(&valid, 32, 0.0, Error::ErrorRate(0.0)),
-            row(&valid, 32, -0.01, Error::ErrorRate(-0.01)),
-            row(&valid, 32, 0.250_001, Error::ErrorRate(0.250_001)),
-            row(&valid, 32, f64::INFINITY, Error::ErrorRate(f64::INFINITY)),
-            row(&valid, 32, f64::NAN, Error::ErrorRate(f64::NAN)),
-            row(&valid, 32, 1e-15, Error::ErrorRateTooSmall(5e-16)),
-            row(&valid, 48, 41u64, Len(41)),
-            row(&valid, 48, u64::MAX, Len(u64::MAX)),
-        ],
-        huge: vec![encoded(Plain { capacity: 1 << 40, layers: 1, ..PLAIN })],
-        // The newest layer may be full, or empty.
-        valid: vec![
-            changed(&valid, 48, &40u64),
-            changed(&valid, 48, &0u64),
-            with(MAX_LAYERS, 1),
-            fixed,
-            valid,
-        ],
-    }
+    let of_one_item = Plain { layers: MAX_LAYERS, expansion: 1, capacity: 1, ..PLAIN };
+    let longest = encoded(Plain { newest_len: 1, ..of_one_item });
+    let mut invalid = common(&valid);
+    invalid.extend([
+        row(&valid, 0, b'B', Magic),
+        row(&valid, 7, b'm', Magic),
+        row(&valid, 8, 0u16, Version(0)),
+        row(&valid, 8, 2u16, Version(2)),
+        row(&valid, 13, 1u8, Reserved),
+        row(&valid, 63, 128u8, Reserved),
+        row(&valid, 20, 0u32, Layers(0)),
+        row(&valid, 20, 60u32, Layers(60)),
+        row(&valid, 20, u32::MAX, Layers(u32::MAX)),
+        row(&fixed, 20, 2u32, Layers(2)),
+        row(&longest, 20, MAX_LAYERS + 1, Layers(MAX_LAYERS + 1)),
+        row(&valid, 24, 0u64, Error::Capacity(0)),
+        // The first layer is in range, but the third one would have a capacity of 2^41 items.
+        row(&valid, 24, 1u64 << 39, Layers(3)),
+        row(&valid, 32, 1e-15, Error::ErrorRateTooSmall(5e-16)),
+        row(&valid, 48, 41u64, Len(41)),
+        row(&valid, 48, u64::MAX, Len(u64::MAX)),
+    ]);
+    let huge = vec![encoded(Plain { capacity: 1 << 40, layers: 1, ..PLAIN })];
+    // The newest layer may be full, or empty.
+    let filled = [0u64, 40].map(|len| changed(&valid, 48, &len));
+    let valid = [&filled[..], &[fixed, longest, valid]].concat();
+    Table { layout: Layout::Bloomline, is_cuckoo: false, valid, huge, invalid }
 }
 
 fn extended() -> Table {
     let (all, last) = (pages(), u64::from(u32::MAX) * UNIT);
     let valid = irregular(2, &[(0, 20, 5_000)], 7, UNIT);
-    let mut invalid = vec![
-        row(&valid, 0, b'B', Magic),
+    let mut invalid = common(&valid);
+    invalid.extend([
         row(&valid, 8, 1u16, Version(1)),
         row(&valid, 8, 4u16, Version(4)),
-        row(&valid, 10, 1u16, Sizing(1)),
         row(&valid, 14, 1u8, Reserved),
         row(&valid, 48, 1u8, Reserved),
-        row(&valid, 55, 128u8, Reserved),
-        row(&valid, 72, 1u8, Reserved),
         row(&valid, 79, 128u8, Reserved),
         row(&valid, 20, 0u32, Layers(0)),
         row(&valid, 56, 100_001u64, Len(100_001)),
-        row(&valid, 64, 1u64, Offset(1)),
-        row(&valid, 64, UNIT - 64, Offset(UNIT - 64)),
-        row(&valid, 64, UNIT + 64, Offset(UNIT + 64)),
-        row(&valid, 64, last + UNIT, Offset(last + UNIT)),
-        row(&valid, 64, u64::MAX, Offset(u64::MAX)),
         // A regular filter has version 1.
         (changed(&irregular(2, &[], 7, UNIT), 64, &0u64), Version(2).into()),
-    ];
+    ]);
+    let offsets = [1, UNIT - 64, UNIT + 64, last + UNIT, u64::MAX];
+    invalid.extend(offsets.map(|byte| row(&valid, 64, byte, Offset(byte))));
     let records = [
         // Twice, out of order, for layers that do not exist.
         (1, vec![(0, 5, 50), (0, 5, 50)], 0),
@@ -208,39 +190,29 @@ fn sparse() -> Table {
     let valid = filter.encode_header();
     let mut long = changed(&valid, 48, &17u8);
     long.resize(64 + 17 * 8, 7);
-    Table {
-        layout: Layout::Bloomline,
-        is_cuckoo: false,
-        huge: Vec::new(),
-        invalid: vec![
-            row(&valid, 10, 1u16, Sizing(1)),
-            row(&valid, 12, 2u8, Growth(2)),
-            row(&valid, 13, 1u8, Reserved),
-            row(&valid, 15, 1u8, Reserved),
-            row(&valid, 20, 0u32, Layers(0)),
-            row(&valid, 20, 2u32, Layers(2)),
-            row(&valid, 24, 0u64, Error::Capacity(0)),
-            row(&valid, 32, 0.0, Error::ErrorRate(0.0)),
-            row(&valid, 32, f64::NAN, Error::ErrorRate(f64::NAN)),
-            row(&valid, 32, 0.3, Error::ErrorRate(0.3)),
-            row(&valid, 48, 2u64, Len(2)),
-            row(&valid, 48, 4u64, Len(4)),
-            row(&valid, 56, 1u8, Reserved),
-            // No room for three items: two by the capacity, none by the size.
-            row(&valid, 24, 2u64, Len(3)),
-            row(&valid, 24, 10_000u64, Len(3)),
-            // Seventeen items, of which there is room for sixteen.
-            (long.clone(), Length(long.len()).into()),
-        ],
-        // Any hashes are those of items: the first two are equal.
-        valid: vec![changed(&valid, 64, &valid[72..80]), valid],
-    }
+    let mut invalid = common(&valid);
+    invalid.extend([
+        row(&valid, 13, 1u8, Reserved),
+        row(&valid, 56, 1u8, Reserved),
+        row(&valid, 20, 0u32, Layers(0)),
+        row(&valid, 20, 2u32, Layers(2)),
+        row(&valid, 48, 2u64, Len(2)),
+        row(&valid, 48, 4u64, Len(4)),
+        // No room for three items: two by the capacity, none by the size.
+        row(&valid, 24, 2u64, Len(3)),
+        row(&valid, 24, 10_000u64, Len(3)),
+        // Seventeen items, of which there is room for sixteen.
+        (long.clone(), Length(long.len()).into()),
+    ]);
+    // Any hashes are those of items: the first two are equal.
+    let valid = vec![changed(&valid, 64, &valid[72..80]), valid];
+    Table { layout: Layout::Bloomline, is_cuckoo: false, valid, huge: Vec::new(), invalid }
 }
 
 #[test]
 fn a_filter_of_the_most_layers_does_not_grow() {
     let header = Plain { layers: MAX_LAYERS, expansion: 1, capacity: 1, newest_len: 1, ..PLAIN };
-    let mut filter = AnyFilter::decode_header(&encoded(header), &mut |_| true).expect("valid");
+    let mut filter = Filter::decode_header(&encoded(header), &mut |_| true).expect("valid");
     assert_eq!((filter.layer_count(), filter.len(), filter.room()), (MAX_LAYERS, 4_096, 0));
     let refused = filter.insert_item(b"one more", 0, &mut |_| true);
     assert_eq!(refused, Err(Error::TooManyLayers(MAX_LAYERS)));

@@ -70,24 +70,17 @@ fn own() -> Table {
         (|it| it.tables.clear(), error(Doubling(16))),
         (|it| (it.tables, it.doubling_at) = (Vec::new(), None), error(Tables(0))),
         (|it| newest(it).windows = 0, newest_table),
-        (|it| newest(it).windows = 1, newest_table),
-        (|it| newest(it).windows = 1 << 60, newest_table),
         (|it| newest(it).windows = u64::MAX, newest_table),
-        (|it| newest(it).bits = 0, newest_table),
         (|it| newest(it).bits = 6, newest_table),
         (|it| newest(it).bits = 29, newest_table),
-        (|it| newest(it).bits = 255, newest_table),
         // Spare doublings below 7 bits.
         (|it| newest(it).spare = newest(it).bits - 6, newest_table),
-        (|it| newest(it).spare = 255, newest_table),
         // Prefixes that do not divide those of the next table.
         (|it| it.tables[0].windows += 1, error(TableOf(1))),
         (|it| it.tables[0].bits = MAX_BITS, error(TableOf(1))),
         (|it| it.error_rate = 0.0, Error::CuckooErrorRate(0.0)),
         (|it| it.error_rate = 1.0, Error::CuckooErrorRate(1.0)),
-        (|it| it.error_rate = -0.01, Error::CuckooErrorRate(-0.01)),
         (|it| it.error_rate = f64::NAN, Error::CuckooErrorRate(f64::NAN)),
-        (|it| it.error_rate = f64::INFINITY, Error::CuckooErrorRate(f64::INFINITY)),
         (|it| it.error_rate = MIN_ERROR_RATE / 2.0, Error::CuckooErrorRate(MIN_ERROR_RATE / 2.0)),
         // A rate below the sum of those of all tables.
         (|it| it.error_rate = it.rate_for_life() * (1.0 - 1e-6), error(Tables(COUNT as u64))),
@@ -99,7 +92,6 @@ fn own() -> Table {
             },
             error(List(NEWEST as u32)),
         ),
-        (|it| _ = newest(it).list.insert(u64::MAX, 1), error(List(NEWEST as u32))),
         (|it| _ = newest(it).list.insert(0, 1 << 58), error(List(NEWEST as u32))),
         (|it| _ = source(it).list.insert(0, 1), error(Doubling(16))),
         (|it| it.doubling_at = Some(u64::MAX), error(Doubling(u64::MAX))),
@@ -111,7 +103,6 @@ fn own() -> Table {
         (|it| newest(it).start -= 1, newest_table),
         (|it| it.tables.swap(0, 1), error(TableOf(1))),
         (|it| newest(it).start = it.tables[SOURCE].start, newest_table),
-        (|it| it.end = 0, Offset(0).into()),
         (|it| it.end = u64::MAX, Offset(u64::MAX).into()),
         (|it| it.end = (1 << 62) + 1, Offset(end).into()),
         (
@@ -123,7 +114,6 @@ fn own() -> Table {
         ),
         // More entries than slots.
         (|it| newest(it).used = newest(it).windows + 2, newest_table),
-        (|it| newest(it).used = u64::MAX, newest_table),
     ];
     let mut invalid = Vec::new();
     for &(change, error) in changes {
@@ -144,34 +134,27 @@ fn own() -> Table {
     let not_ascending = || error(List(long as u32));
     invalid.extend([
         row(&valid, 7, b'n', Length(valid.len())),
-        row(&valid, 8, 0u16, Version(0)),
         row(&valid, 8, 2u16, Version(2)),
-        row(&valid, 10, 0u16, Sizing(0)),
         row(&valid, 10, 2u16, Sizing(2)),
         row(&valid, 12, 0u8, error(BucketSize(0))),
         row(&valid, 13, 0u8, error(Doubling(16))),
         row(&valid, 13, 2u8, error(Doubling(16))),
-        row(&valid, 13, 255u8, error(Doubling(16))),
         row(&valid, 14, 0u16, error(MaxIterations(0))),
         row(&valid, 16, 3u16, error(Expansion(3))),
         // A filter that does not grow has one table.
         row(&valid, 16, 0u16, error(Tables(COUNT as u64))),
         row(&valid, 18, 0u16, length),
         row(&valid, 18, 33u16, error(Tables(33))),
-        row(&valid, 18, u16::MAX, error(Tables(65_535))),
-        row(&valid, 20, 1u8, Reserved),
         row(&valid, 23, 1u8, Reserved),
         row(&valid, table + 24, 0u64, length),
         row(&valid, table + 24, u64::MAX, length),
         // They would have 2^64 bytes.
         row(&valid, table + 24, 1u64 << 60, length),
-        row(&valid, table + 34, 1u8, Reserved),
         row(&valid, table + 39, 1u8, Reserved),
         // The same prefix twice.
         (changed(&valid, list + 16, &valid[list..list + 8]), not_ascending()),
         (changed(&valid, list, &valid[list + 16..list + 24]), not_ascending()),
         row(&valid, list + 8, 1u64 << 58, not_ascending()),
-        row(&valid, list + 8, u64::MAX, not_ascending()),
         // The length of a header in RedisBloom's layout.
         (valid[..38].to_vec(), error(MaxIterations(0))),
     ]);
