@@ -226,6 +226,9 @@ impl Forged {
 }
 
 /// A row: what is at an edge.
+///
+/// In this project's layout each encoding has the header. What it refuses is asked of headers alone,
+/// but for some rows.
 pub type Row = (&'static str, Forged);
 
 /// All rows.
@@ -263,46 +266,24 @@ fn plain() -> Vec<Row> {
     };
     let changes: &[Change<Plain>] = &[
         ("full", |_| {}),
-        ("expansion 0", |it| it.expansion = 0),
         ("expansion 1", |it| it.expansion = 1),
         ("expansion 32,768", |it| it.expansion = 32_768),
-        ("expansion 32,769", |it| it.expansion = 32_769),
-        ("the largest expansion", |it| it.expansion = u32::MAX),
         ("fixed", |it| (it.growth, it.expansion) = (0, 0)),
-        ("fixed with an expansion", |it| it.growth = 0),
         ("fixed with layers", |it| (it.growth, it.expansion, it.layers) = (0, 0, 2)),
-        ("another growth", |it| it.growth = 2),
         ("no layer", |it| it.layers = 0),
         ("most layers", |it| {
             (it.layers, it.capacity, it.expansion, it.newest_len) = (4_096, 1, 1, 1);
         }),
-        ("too many layers", |it| {
-            (it.layers, it.capacity, it.expansion, it.newest_len) = (4_097, 1, 1, 1);
-        }),
-        ("capacity 0", |it| (it.capacity, it.newest_len) = (0, 0)),
         ("capacity 1", |it| (it.capacity, it.newest_len) = (1, 1)),
         ("the largest capacity", |it| it.capacity = 1 << 40),
-        ("above the largest capacity", |it| it.capacity = (1 << 40) + 1),
-        ("capacity 2^63", |it| it.capacity = 1 << 63),
-        ("all capacity", |it| (it.capacity, it.newest_len) = (u64::MAX, u64::MAX)),
-        ("a count above the capacity", |it| it.newest_len = 101),
         ("all items", |it| it.newest_len = u64::MAX),
         ("the largest rate", |it| it.error_rate = 0.25),
-        ("above the largest rate", |it| it.error_rate = 0.250_000_000_000_000_06),
         ("rate 1", |it| it.error_rate = 1.0),
-        ("rate 0", |it| it.error_rate = 0.0),
-        ("rate -0", |it| it.error_rate = -0.0),
         ("no rate", |it| it.error_rate = f64::NAN),
         ("a rate of 2e-15", |it| it.error_rate = 2e-15),
-        ("a rate of 1e-15", |it| it.error_rate = 1e-15),
-        ("the smallest rate", |it| it.error_rate = 5e-324),
         ("a first byte", |it| (it.version, it.first_byte) = (2, 4 << 20)),
-        ("a first byte within a unit", |it| (it.version, it.first_byte) = (2, (4 << 20) + 64)),
         ("the last first byte", |it| {
             (it.version, it.first_byte) = (2, u64::from(u32::MAX) * (4 << 20));
-        }),
-        ("above the last first byte", |it| {
-            (it.version, it.first_byte) = (2, (u64::from(u32::MAX) + 1) * (4 << 20));
         }),
         ("a smaller layer", |it| {
             (it.version, it.newest_len) = (2, 5);
@@ -312,35 +293,15 @@ fn plain() -> Vec<Row> {
             (it.version, it.newest_len) = (2, 5);
             it.records = vec![Record { index: 0, pages: 1, capacity: 5 }; 2];
         }),
-        ("a layer that is not there", |it| {
-            it.version = 2;
-            it.records = vec![Record { index: 1, pages: 1, capacity: 5 }];
-        }),
-        ("layers in the wrong order", |it| {
-            (it.version, it.layers, it.newest_len) = (2, 2, 5);
-            let record = |index| Record { index, pages: 1, capacity: 5 };
-            it.records = [1, 0].map(record).into();
-        }),
         ("two smaller layers", |it| {
             (it.version, it.layers, it.newest_len) = (2, 2, 5);
             let record = |index| Record { index, pages: 1, capacity: 5 };
             it.records = [0, 1].map(record).into();
         }),
-        ("a layer with all capacity", |it| {
-            (it.version, it.newest_len) = (2, 5);
-            it.records = vec![Record { index: 0, pages: 1, capacity: u64::MAX }];
-        }),
         ("100 kB", |it| it.capacity = 80_000),
         ("more than the limit", |it| it.capacity = 1_000_000),
     ];
-    let mut rows = changed(&base, changes, |it| Forged::Bloomline(Header::Plain(it).encode()));
-    let valid = Header::Plain(base.clone()).encode();
-    for (name, length) in [("one byte less", 63), ("one byte more", 65), ("64 bytes more", 128)] {
-        let mut header = valid.clone();
-        header.resize(length, 0);
-        rows.push((name, Forged::Bloomline(header)));
-    }
-    rows
+    changed(&base, changes, |it| Forged::Bloomline(Header::Plain(it).encode()))
 }
 
 /// A window of time that lasts so long that nothing in it depends on when a call is made: no slot
@@ -375,34 +336,17 @@ fn windowed() -> Vec<Row> {
         ("rotated by hand", |_| {}),
         ("a window of time", |it| lasting(it, 1 << 52)),
         ("a window of items", |it| it.window = 2),
-        ("no window", |it| it.window = 0),
-        ("another window", |it| it.window = 4),
-        ("a window of time without time", |it| it.window = 1),
-        ("a window by hand with time", |it| it.millis = 1),
         ("the longest window", |it| lasting(it, 1 << 53)),
-        ("all time", |it| (it.window, it.millis) = (1, u64::MAX)),
-        ("no generations", |it| it.generations = 0),
-        ("one generation", |it| it.generations = 1),
         ("two generations", |it| it.generations = 2),
         ("three generations", |it| it.generations = 3),
         ("64 generations", |it| it.generations = 64),
-        ("65 generations", |it| it.generations = 65),
-        ("255 generations", |it| it.generations = 255),
-        ("no generation present", |it| (it.present, it.ring) = (0, Vec::new())),
         ("a full ring", |it| {
             (it.present, it.number, it.generations) = (4, 3, 3);
             it.ring = vec![it.ring[0]; 4];
         }),
-        ("more generations than the ring", |it| {
-            (it.present, it.number, it.generations) = (5, 4, 3);
-            it.ring = vec![it.ring[0]; 5];
-        }),
-        ("a number below the generations", |it| it.number = 0),
         ("an odd number", |it| (it.number, it.dropped_bytes) = (7, 64 * 6)),
         ("the last number", |it| (it.number, it.dropped_bytes) = (u64::MAX, 64)),
-        ("dropped generations without bytes", |it| it.number = 7),
         ("dropped bytes without generations", |it| it.dropped_bytes = 64),
-        ("dropped bytes within a block", |it| (it.number, it.dropped_bytes) = (2, 65)),
         ("bytes at the end of all offsets", |it| {
             (it.number, it.dropped_bytes) = (2, (1 << 62) - 4096);
         }),
@@ -413,22 +357,10 @@ fn windowed() -> Vec<Row> {
             it.ring.iter_mut().for_each(|it| it.opened = u64::MAX);
         }),
         ("a clock before the newest", |it| it.clock = 0),
-        ("more live items than items", |it| it.ring[1].live = 26),
-        ("more items than the capacity", |it| (it.ring[1].len, it.ring[1].live) = (26, 26)),
         ("all items", |it| (it.ring[1].len, it.ring[1].live) = (u64::MAX, u64::MAX)),
         ("overflow layers", |it| it.ring.iter_mut().for_each(|it| it.overflow = 1)),
         ("many overflow layers", |it| it.ring[1].overflow = 13),
-        ("all overflow layers", |it| it.ring[1].overflow = u32::MAX),
         ("fixed", |it| (it.growth, it.expansion) = (0, 0)),
-        ("fixed with overflow layers", |it| {
-            (it.growth, it.expansion, it.ring[1].overflow) = (0, 0, 1);
-        }),
-        ("expansion 0", |it| it.expansion = 0),
-        ("the largest expansion", |it| it.expansion = u32::MAX),
-        ("capacity 0", |it| it.capacity = 0),
-        ("a capacity below the generations", |it| it.capacity = 3),
-        ("capacity 2^63", |it| it.capacity = 1 << 63),
-        ("refreshing twice", |it| it.refreshes = 2),
     ];
     changed(&base, changes, |it| Forged::Bloomline(Header::Windowed(it).encode()))
 }
@@ -592,32 +524,17 @@ fn cuckoo() -> Vec<Row> {
         ("grown", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 2", |it| it.expansion = 2),
-        ("expansion 3", |it| it.expansion = 3),
         ("expansion 32,768", |it| it.expansion = 32_768),
-        ("the largest expansion", |it| it.expansion = u16::MAX),
-        ("bucket size 0", |it| it.bucket_size = 0),
         ("bucket size 1", |it| it.bucket_size = 1),
         ("bucket size 3", |it| it.bucket_size = 3),
         ("bucket size 255", |it| it.bucket_size = 255),
-        ("no iterations", |it| it.max_iterations = 0),
         ("most iterations", |it| it.max_iterations = u16::MAX),
-        ("no table", |it| it.tables.clear()),
         ("all windows", |it| it.tables[0].windows = u64::MAX),
-        ("one window", |it| it.tables[0].windows = 1),
-        ("6 bits", |it| it.tables[0].bits = 6),
-        ("29 bits", |it| it.tables[0].bits = 29),
-        ("more spare bits than bits", |it| it.tables[0].spare = 255),
         ("tables in the wrong order", |it| it.tables.reverse()),
-        ("rate 0", |it| it.error_rate = 0.0),
-        ("rate 1", |it| it.error_rate = 1.0),
         ("no rate", |it| it.error_rate = f64::NAN),
         ("all deletions", |it| it.deletes = u64::MAX),
-        ("an end before the tables", |it| it.end = 0),
-        ("the last end", |it| it.end = u64::MAX),
         ("most copies", |it| insert_copies(it, 3, 1 << 58)),
         ("too many copies", |it| insert_copies(it, 3, (1 << 58) + 1)),
-        ("no copies", |it| insert_copies(it, 3, 0)),
-        ("a prefix that is not there", |it| insert_copies(it, u64::MAX, 1)),
         ("a drained slot behind the last", |it| it.doubling_at = Some(u64::MAX)),
     ];
     let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
