@@ -1,5 +1,5 @@
 //! Malicious input: each call is refused or makes a filter that works. The core's tests have the
-//! numbers that are refused: `core/tests/bloom`, `core/tests/cuckoo`, `core/tests/families`.
+//! numbers that are refused: `core/tests/families/headers`.
 
 mod boundaries;
 mod commands;

@@ -76,7 +76,7 @@ fn payloads_of_bf_load_are_loaded_and_written_to_append_only_files() {
     });
 }
 
-/// `core/tests/bloom/valkey/hostile.rs` has the damages that are found.
+/// `core/tests/families/headers/valkey.rs` has the damages that are found.
 #[test]
 fn damaged_payloads_are_refused_with_the_reason() {
     setup().on_each_server(|mut client, server| {

@@ -226,13 +226,6 @@ fn classic() -> Table {
                 bucket_size: 255,
                 ..fixed
             }),
-            header(CuckooNumbers {
-                tables: 65_535,
-                expansion: 1,
-                buckets: 1,
-                bucket_size: 1,
-                ..NUMBERS
-            }),
             valid,
         ],
     }

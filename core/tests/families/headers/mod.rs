@@ -1,5 +1,5 @@
-//! Headers from anywhere: for each layout a table of what is accepted, and of what is refused with
-//! which error. Whatever is refused is refused before memory is requested.
+//! Headers from anywhere: for each layout a table of those that are accepted, and of those that are
+//! refused, with the error. An invalid header is refused before memory is requested.
 
 use std::fmt::Debug;
 
@@ -91,8 +91,8 @@ impl Table {
         }
     }
 
-    /// The header of the filter that a header describes, whose slots are empty if it is one of
-    /// cuckoo filters that counts them.
+    /// The header of the filter that a header describes. Its slots are empty, whatever the header of
+    /// a cuckoo filter in this project's layout counts.
     fn encoded_again(&self, header: &[u8]) -> Vec<u8> {
         match (self.is_cuckoo, self.layout) {
             (true, Layout::Bloomline) => cuckoo::without_entries(header),
@@ -110,7 +110,7 @@ impl Table {
     }
 }
 
-/// What is requested for a filter in one demand: exactly the bytes of its bits.
+/// The demand for a filter: exactly the bytes of its bits. RedisBloom's tables are whole words.
 fn demand(table: &Table, filter: &Filter) -> Demand {
     let bytes: Vec<u64> = match filter {
         Filter::Bloom(filter) => bits(filter).iter().map(|bits| bits.len() as u64).collect(),
@@ -157,7 +157,7 @@ fn each_invalid_field_is_refused_with_its_own_error() {
     for table in tables() {
         for (index, (header, error)) in table.invalid.iter().enumerate() {
             let refusal = table.refusal(header, &(index, error));
-            // Their texts, because no number is equal to NaN.
+            // Compared as texts, because NaN is not equal to itself.
             let (refusal, error) = (format!("{refusal:?}"), format!("{error:?}"));
             assert_eq!(refusal, error, "{:?}, {index}: {header:02x?}", table.layout);
         }
