@@ -227,7 +227,7 @@ impl Forged {
 
 /// A row: what is at an edge.
 ///
-/// In this project's layouts each encoding contains the header, so that few of the rows are refused:
+/// In this project's layouts each encoding contains the header, so few of their rows are refused:
 /// `core/tests/families/headers` has the others.
 pub type Row = (&'static str, Forged);
 

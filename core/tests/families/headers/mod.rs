@@ -91,8 +91,8 @@ impl Table {
         }
     }
 
-    /// The header of the filter that a header describes. Its slots are empty, whatever the header of
-    /// a cuckoo filter in this project's layout counts.
+    /// The header of the filter that a header describes. Its slots are empty, whatever the header
+    /// of a cuckoo filter in this project's layout counts.
     fn encoded_again(&self, header: &[u8]) -> Vec<u8> {
         match (self.is_cuckoo, self.layout) {
             (true, Layout::Bloomline) => cuckoo::without_entries(header),
