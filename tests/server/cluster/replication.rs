@@ -1,6 +1,6 @@
 //! Replicas that join and follow while a client adds. `faults::cut_links` cuts their links.
 
-use bloomline_harness::{Client, Server, for_each_server_long, numbered, report_missing};
+use bloomline_harness::{Client, Server, for_each_server_long};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -76,45 +76,6 @@ fn chained_replicas_with_other_settings_are_equal() {
         catch_up(&mut client, &mut follower);
         assert_has_rounds(&mut follower, &KEYS, rounds);
         assert_equal(&mut client, &mut between);
-        assert_equal(&mut client, &mut follower);
-    });
-}
-
-#[test]
-fn full_filters_and_refused_growth_do_not_end_a_replica() {
-    for_each_server_long(|kind| {
-        let primary = setup().module_args("bf-max-filter-bytes 64kb").start(kind);
-        let mut client = primary.resp2();
-        let mut replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let mut follower = replica.resp2();
-        if follower.ask("CONFIG SET propagation-error-behavior panic") != "+OK" {
-            report_missing(kind, "propagation-error-behavior");
-        }
-        catch_up(&mut client, &mut follower);
-        client.ok("BF.RESERVE full 0.0001 3 NONSCALING");
-        client.ok("BF.RESERVE stuck 0.0001 100 EXPANSION 32768");
-        let many = numbered("item", 110);
-        for key in ["full", "stuck"] {
-            client.items("BF.MADD", key, &many);
-            client.call(&format!("BF.ADD {key} one"));
-            client.call(&format!("BF.INSERT {key} ITEMS two item:1 three"));
-            client.call(&format!("BF.MADD {key} item:1 item:2"));
-        }
-        let refused = client.ask("BF.ADD stuck four");
-        assert!(refused.starts_with("-ERR"), "{refused}");
-        for refused in [
-            "BF.RESERVE huge 0.01 1000000",
-            "BF.INSERT huge CAPACITY 1000000 ITEMS a",
-            "BF.INSERT absent NOCREATE ITEMS a",
-            "BF.LOADCHUNK full 999999 abc",
-            "BF.LOADCHUNK absent 1 abc",
-        ] {
-            let reply = client.ask(refused);
-            assert!(reply.starts_with('-'), "{refused}: {reply}");
-        }
-        client.ok("SET last 1");
-        catch_up(&mut client, &mut follower);
-        assert!(replica.is_running());
         assert_equal(&mut client, &mut follower);
     });
 }

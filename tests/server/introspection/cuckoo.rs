@@ -1,4 +1,4 @@
-//! Deletions and refusals of cuckoo filters in INFO, and the digest of each.
+//! Deletions of cuckoo filters in INFO, and the digest of each.
 
 use std::collections::BTreeSet;
 
@@ -18,18 +18,6 @@ fn deletions_are_counted_with_those_that_found_nothing() {
         // They are cumulative since the start.
         client.ok("FLUSHALL");
         assert_eq!(number(&mut client, "cf_deletes"), 3);
-    });
-}
-
-#[test]
-fn refusals_are_counted_with_those_of_bloom_filters() {
-    Setup::new().module_args("bf-max-filter-bytes 10kb").on_each_server(|mut client, server| {
-        assert_eq!(client.ask("CF.LOADCHUNK k 1 garbage"), "-Invalid header");
-        assert_eq!(number(&mut client, "loads_refused"), 1);
-        let log = server.log();
-        assert!(log.contains("CF.LOADCHUNK of 'k' refused: "), "{log}");
-        assert!(client.ask("CF.RESERVE k 100000").starts_with("-ERR Insufficient memory"));
-        assert_eq!(number(&mut client, "creations_refused"), 1);
     });
 }
 

@@ -49,14 +49,32 @@ fn volatile_policies_count_only_keys_that_expire() {
     });
 }
 
+#[test]
+fn evictable_memory_counts_up_to_half_of_maxmemory() {
+    for_each_server(|kind| {
+        for (policy, options) in [("allkeys-lru", ""), ("volatile-lru", "EX 1000")] {
+            let server = Setup::new().line(format!("maxmemory-policy {policy}")).start(kind);
+            let mut client = server.resp2();
+            let max = client.info_number("used_memory") + (18 << 20);
+            client.ok(&format!("CONFIG SET maxmemory {max}"));
+            client.ok(&format!("SET key value {options}"));
+            // Free memory counts whole: one filter of 14 MB fits, a second one does not.
+            client.ok("BF.RESERVE fits 0.01 10000000");
+            numbers_of_refusal(&mut client, "BF.RESERVE again 0.01 10000000");
+            assert_eq!(client.ask("BF.ADD fits a"), ":1");
+            assert_eq!(client.info("evicted_keys"), "0");
+        }
+    });
+}
+
 /// The memory of the machine in bytes, as the module reports it.
 fn machine(client: &mut Client) -> u64 {
     // The reply states the bytes that the filter needs, then those of the machine.
     let reply = client.ask("BF.RESERVE machine 0.01 1099511627776");
-    let mut numbers =
-        reply.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    let bytes = numbers.nth(1).and_then(|bytes| bytes.parse().ok());
-    bytes.unwrap_or_else(|| panic!("no memory of the machine in {reply}"))
+    let digits = reply.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let numbers: Vec<u64> = digits.map(|digits| digits.parse().expect("a number")).collect();
+    assert!(numbers[0] > 1_000_000_000_000, "{reply}");
+    numbers[1]
 }
 
 #[test]

@@ -1,14 +1,14 @@
 //! A filter that cannot grow any more, for whatever reason: each refused item is counted, the log
 //! names the reason, and nothing has changed.
 
-use bloomline_harness::{Client, Setup, matches, numbered, show};
+use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, show, until};
 
 use crate::filters::Family;
 use crate::inspect::{digest, number};
 
-/// How a filter is reserved, a setting beside, the reply to an item that is refused, and the reason
+/// How a filter is reserved, load arguments, the reply to an item that is refused, and the reason
 /// in the log.
-const ENDS: [(&str, &str, &str, &str); 6] = [
+const ENDS: [(&str, &str, &str, &str); 7] = [
     (
         "BF.RESERVE k 2e-14 10 EXPANSION 1",
         "",
@@ -40,8 +40,14 @@ const ENDS: [(&str, &str, &str, &str); 6] = [
         "the filter has <n> layers, the most there can be",
     ),
     (
+        "CF.RESERVE k 100 SEED 7",
+        "cf-max-expansions 2",
+        "-Maximum expansions reached",
+        "it has 2 tables, cf-max-expansions allows 2",
+    ),
+    (
         "CF.RESERVE k 64 BUCKETSIZE 2 LAYOUT REDISBLOOM",
-        "CONFIG SET cf-max-expansions 3",
+        "cf-max-expansions 3",
         "-Maximum expansions reached",
         "it has <n> tables, cf-max-expansions allows 3",
     ),
@@ -61,21 +67,17 @@ fn fill(client: &mut Client, family: Family) -> usize {
 
 #[test]
 fn every_end_of_growth_is_counted_and_logged() {
-    Setup::new().debug().on_each_server(|mut client, server| {
-        for (reserve, setting, refusal, reason) in ENDS {
-            client.ok("FLUSHALL");
-            if !setting.is_empty() && client.ask(setting) != "+OK" {
-                // Servers before 7.0 have load arguments only.
-                continue;
-            }
+    for_each_server(|kind| {
+        for (reserve, args, refusal, reason) in ENDS {
+            let server = Setup::new().debug().module_args(args).start(kind);
+            let mut client = server.resp2();
             client.ok(reserve);
             let family = if reserve.starts_with("CF") { Family::Cuckoo } else { Family::Bloom };
             let next = fill(&mut client, family);
-            // Another filter's line of this second may have taken the place of this one's.
             let before = (digest(&mut client, "k"), number(&mut client, "growths_refused"));
             let prefix = family.prefix();
             let mut refused = 0;
-            bloomline_harness::until("a line with the reason", || {
+            until("a line with the reason", || {
                 // A present item is no refusal, so there are several.
                 for item in next..next + 20 {
                     let reply = client.ask(&format!("{prefix}.ADD k other:{item}:{refused}"));
@@ -87,6 +89,34 @@ fn every_end_of_growth_is_counted_and_logged() {
             });
             let after = (digest(&mut client, "k"), number(&mut client, "growths_refused"));
             assert_eq!(after, (before.0, before.1 + refused), "{reserve}");
+            if reserve == "CF.RESERVE k 100 SEED 7" {
+                // The first table, and a second one of as many windows that was doubled four times.
+                assert!(next > 1_600, "{next} items");
+                // What is deleted makes room.
+                assert_eq!(client.ask("CF.DEL k item:0"), ":1");
+                assert_eq!(client.ask("CF.ADD k item:0"), ":1");
+            }
+        }
+    });
+}
+
+#[test]
+fn one_call_of_copies_makes_few_tables() {
+    Setup::new().on_each_server(|mut client, _| {
+        // Each table has room for four copies of an item. A search comes before each: it fails
+        // after all iterations. Beyond cf-max-expansions a call has 2^20 of them.
+        for (iterations, tables) in [(20, 512), (2_048, 512), (65_535, 32)] {
+            client.ok(&format!("CF.RESERVE k 4 MAXITERATIONS {iterations} LAYOUT REDISBLOOM"));
+            let refused = number(&mut client, "growths_refused");
+            let copies = "a ".repeat(3000);
+            let reply = client.ask(&format!("CF.INSERT k ITEMS {copies}"));
+            let (stored, left) = (reply.matches(":1").count(), reply.matches(":-1").count());
+            assert_eq!(stored + left, 3000);
+            let debug = client.ask("CF.DEBUG k");
+            assert!(debug.contains(&format!("filters:{tables} ")), "{debug}");
+            assert_eq!(number(&mut client, "growths_refused") - refused, left as u64);
+            assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
+            client.call("DEL k");
         }
     });
 }

@@ -4,11 +4,8 @@
 mod available;
 mod changes;
 mod compacting;
-mod creations;
-mod cuckoo;
 mod full;
 mod growth_ends;
-mod replicated;
 mod rotations;
 
 use bloomline_harness::Client;

@@ -1,73 +1,24 @@
 //! Each setting by each way in: load argument, configuration file, the server's command line,
 //! MODULE LOADEX, CONFIG SET, and a file that CONFIG REWRITE has written.
 //!
-//! The settings are those that a server with the module lists, so a new one is tested as well.
-//! Redis 6.2 lists none, and takes load arguments only: `load_arguments` and `cuckoo` have those.
+//! Redis 6.2 has no settings of modules: it takes load arguments only.
 
-use std::collections::BTreeMap;
-
-use bloomline_harness::{Client, Kind, Server, Setup, Stop, module_for};
+use bloomline_harness::{Client, Kind, Server, Setup, Stop, for_each_server, module_for};
 use bloomline_reference::life::choices::Choices;
-use redis::Value;
 
-use super::for_each_server_with_settings;
-use crate::inspect::text;
-
-/// Names, without the prefix of the server, and values.
-type Settings = BTreeMap<String, String>;
-
-/// All settings of the module with their values.
-fn read(client: &mut Client) -> Settings {
-    let Value::Array(reply) = client.call("CONFIG GET *") else { panic!("no array") };
-    let texts: Vec<String> = reply.iter().map(text).collect();
-    let (pairs, rest) = texts.as_chunks::<2>();
-    assert!(rest.is_empty());
-    let bare = |name: &str| name.strip_prefix("bf.").unwrap_or(name).to_owned();
-    let own = |name: &str| ["bf-", "cf-", "bloom-"].iter().any(|start| name.starts_with(start));
-    let pairs = pairs.iter().map(|[name, value]| (bare(name), value.clone()));
-    pairs.filter(|(name, _)| own(name)).collect()
-}
-
-/// Another valid value of a setting with this default.
-fn other(default: &str) -> String {
-    match (default, default.parse::<u64>(), default.parse::<f64>()) {
-        ("yes", ..) => "no".to_owned(),
-        ("no", ..) => "yes".to_owned(),
-        ("bloomline", ..) => "redisbloom".to_owned(),
-        // A number of bytes.
-        (_, Ok(0), _) => "67108864".to_owned(),
-        (_, Ok(number), _) => (2 * number + 2).to_string(),
-        (_, _, Ok(number)) => (number / 2.0).to_string(),
-        _ => panic!("a kind of setting that this test does not know: {default}"),
-    }
-}
+use super::table::{SETTINGS, Settings, defaults, effects, read, setting};
 
 /// The halves of the settings with other values, and all of them: a setting that is set must not
-/// change one that is not.
-fn selections(defaults: &Settings) -> Vec<Settings> {
-    let of = |part: usize| {
-        let pairs = defaults.iter().enumerate().filter(|(index, _)| part == 2 || index % 2 == part);
-        pairs.map(|(_, (name, default))| (name.clone(), other(default))).collect()
-    };
-    vec![of(0), of(1), of(2)]
-}
-
-/// Filters that depend on the settings, as replies that show them.
-fn effects(client: &mut Client) -> Vec<String> {
-    client.call("FLUSHALL");
-    let calls = [
-        "BF.ADD bloom item",
-        "CF.ADD cuckoo item",
-        "BF.INSERT fixed TIGHTENING 0.5 ITEMS item",
-        "BF.RESERVE large 0.01 1000000000",
-        "BF.INFO bloom",
-        "BF.DEBUG bloom",
-        "CF.INFO cuckoo",
-        "CF.DEBUG cuckoo",
-        "BF.INFO fixed",
-    ];
-    // The largest filter is that of the machine's memory, which is not the same from call to call.
-    calls.map(|call| client.ask(call).chars().take(200).collect()).to_vec()
+/// change one that is not. Among all, the sizes of cuckoo filters are valid only together.
+fn selections() -> [Settings; 3] {
+    let others = || SETTINGS.iter().map(|row| (row.name.to_owned(), row.values[1].0.to_owned()));
+    let half = |part| others().skip(part).step_by(2).collect();
+    let mut all: Settings = others().collect();
+    all.extend(
+        [("cf-bucket-size", "1"), ("cf-initial-size", "2")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    [half(0), half(1), all]
 }
 
 /// A server that got the settings, by one of the ways.
@@ -121,81 +72,68 @@ fn taken(server: Server, call: &str) -> Result<Server, String> {
     if reply == "+OK" { Ok(server) } else { Err(format!("{reply}\n{}", server.log())) }
 }
 
-/// The ways of servers from 7.0 on.
-const WAYS: [&str; 7] = [
-    "load arguments",
-    "file",
-    "file, behind the module",
-    "command line",
-    "LOADEX CONFIG",
-    "LOADEX ARGS",
-    "CONFIG SET",
-];
+/// The ways of a server. The first one is that of all servers.
+fn ways(kind: &Kind) -> &'static [&'static str] {
+    const WAYS: [&str; 7] = [
+        "load arguments",
+        "file",
+        "file, behind the module",
+        "command line",
+        "LOADEX CONFIG",
+        "LOADEX ARGS",
+        "CONFIG SET",
+    ];
+    if kind.is_before_7() { &WAYS[..1] } else { &WAYS }
+}
+
+/// Asserts that a server has the settings, as far as it lists any, and that its filters show what
+/// others with these settings do.
+fn assert_set(server: &Server, expected: &Settings, made: &mut Option<Vec<String>>, way: &str) {
+    let (kind, mut client) = (&server.kind, server.resp2());
+    if !kind.is_before_7() {
+        assert_eq!(read(kind, &mut client), *expected, "{way}");
+    }
+    let found = effects(&mut client);
+    assert_eq!(*made.get_or_insert_with(|| found.clone()), found, "{way}");
+}
 
 #[test]
 fn each_setting_counts_by_each_way_in() {
-    for_each_server_with_settings(|kind| {
-        let defaults = read(&mut Setup::new().start(kind).resp2());
-        assert!(defaults.len() > 10, "{defaults:?}");
-        for settings in selections(&defaults) {
-            let mut expected = defaults.clone();
+    for_each_server(|kind| {
+        assert_set(&Setup::new().start(kind), &defaults(), &mut None, "no setting");
+        for settings in selections() {
+            let mut expected = defaults();
             expected.extend(settings.clone());
             let mut made = None;
-            for way in WAYS {
+            for way in ways(kind) {
                 let mut server = start(kind, way, &settings);
-                let mut client = server.resp2();
-                assert_eq!(read(&mut client), expected, "{way}");
-                let found = effects(&mut client);
-                assert_eq!(*made.get_or_insert(found.clone()), found, "{way}");
+                assert_set(&server, &expected, &mut made, way);
                 // A file that the server has written itself, twice.
                 for _ in 0..2 {
                     server.resp2().ok("CONFIG REWRITE");
                     server.restart(Stop::NoSave);
-                    let mut client = server.resp2();
-                    assert_eq!(read(&mut client), expected, "{way}, rewritten");
-                    assert_eq!(effects(&mut client), found, "{way}, rewritten");
+                    assert_set(&server, &expected, &mut made, &format!("{way}, rewritten"));
                 }
             }
         }
     });
 }
 
-/// Values of a setting: those that are valid, whatever the others are, and those that never are.
-fn values(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
-    match name {
-        "bf-error-rate" | "cf-error-rate" | "bloom-tightening-ratio" => {
-            (&["0.25", "0.1", "0.001", "1e-5"], &["0", "1", "-0.1", "x"])
-        }
-        "bf-initial-size" => (&["1", "77", "1073741824"], &["0", "1073741825", "-1"]),
-        "bf-expansion-factor" | "cf-expansion-factor" => {
-            (&["0", "1", "4", "32768"], &["32769", "-1", "2x"])
-        }
-        "bf-max-filter-bytes" => (&["0", "1gb", "67108864", "3Mb"], &["-1", "1x", "gb"]),
-        "bf-layout" => (&["bloomline", "redisbloom", "valkey-bloom"], &["other", "1"]),
-        "cf-layout" => (&["bloomline", "redisbloom"], &["valkey-bloom", "x"]),
-        "cf-initial-size" => {
-            (&["2", "3", "4", "8", "20", "509", "510", "1024", "1073741824"], &["1", "0", "-8"])
-        }
-        "cf-bucket-size" => (&["1", "2", "3", "4", "10", "100", "254", "255"], &["0", "256", "-1"]),
-        "cf-max-iterations" => (&["1", "65535"], &["0", "65536"]),
-        "cf-max-expansions" => (&["1", "65536"], &["0", "65537"]),
-        "bloom-use-random-seed" | "bloom-defrag-enabled" => (&["yes", "no"], &["maybe", "1"]),
-        other => panic!("a setting that this test does not know: {other}"),
-    }
-}
-
 /// Random values of up to `most` settings: each is valid alone, or one in eight is not.
-fn any_settings(choices: &mut Choices, all: &Settings, most: u64, are_valid: bool) -> Settings {
-    let names: Vec<&str> = all.keys().map(String::as_str).collect();
+fn any_settings(choices: &mut Choices, most: u64, are_valid: bool) -> Settings {
+    let names = SETTINGS.map(|row| row.name);
     let mut chosen = Settings::new();
     for _ in 0..choices.within(1..=most) {
         // Half of them are those that bound each other.
         let among =
             if choices.one_in(2) { &["cf-initial-size", "cf-bucket-size"] } else { &names[..] };
         let name = choices.of(among);
-        let (valid, invalid) = values(name);
-        let from = if !are_valid && choices.one_in(8) { invalid } else { valid };
-        let value = choices.of(from);
+        let row = setting(name);
+        let refused = [row.outside, row.unreadable].concat();
+        let value = match !are_valid && choices.one_in(8) {
+            true => choices.of(&refused),
+            false => choices.of(row.values).0,
+        };
         chosen.insert(name.to_owned(), value.to_owned());
     }
     chosen
@@ -205,7 +143,9 @@ fn any_settings(choices: &mut Choices, all: &Settings, most: u64, are_valid: boo
 fn after(before: &Settings, change: &Settings) -> Option<Settings> {
     let mut settings = before.clone();
     settings.extend(change.clone());
-    let are_valid = change.iter().all(|(name, value)| values(name).0.contains(&value.as_str()));
+    let is_valid =
+        |(name, value): (&String, &String)| setting(name).values.iter().any(|it| it.0 == value);
+    let are_valid = change.iter().all(is_valid);
     let number = |name: &str| settings[name].parse::<u64>().expect("a number");
     let are_in_range = || 2 * number("cf-bucket-size") <= number("cf-initial-size");
     (are_valid && are_in_range()).then_some(settings)
@@ -221,7 +161,7 @@ fn set_some(
     counts: &mut [u64; 2],
 ) -> Settings {
     for _ in 0..30 {
-        let change = any_settings(choices, &settings, 4, false);
+        let change = any_settings(choices, 4, false);
         let mut pairs: Vec<String> = change
             .iter()
             .map(|(name, value)| format!("{} {value}", kind.directive(name)))
@@ -235,34 +175,37 @@ fn set_some(
         counts[usize::from(expected.is_some())] += 1;
         assert_eq!(reply == "+OK", expected.is_some(), "{pairs:?} in {settings:?}: {reply}");
         settings = expected.unwrap_or(settings);
-        assert_eq!(read(client), settings, "{pairs:?}: {reply}");
+        assert_eq!(read(kind, client), settings, "{pairs:?}: {reply}");
     }
     settings
 }
 
 #[test]
 fn what_config_set_accepts_a_restart_accepts() {
-    for_each_server_with_settings(|kind| {
-        let defaults = read(&mut Setup::new().start(kind).resp2());
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            return;
+        }
         let (mut choices, mut counts) = (Choices::of_seed(62), [0; 2]);
-        for way in WAYS {
+        for way in ways(kind) {
             // Until the way has taken some.
             let (mut server, mut settings) = loop {
-                let given = any_settings(&mut choices, &defaults, 6, true);
-                match (try_start(kind, way, &given), after(&defaults, &given)) {
+                let given = any_settings(&mut choices, 6, true);
+                match (try_start(kind, way, &given), after(&defaults(), &given)) {
                     (Ok(server), Some(settings)) => break (server, settings),
                     (Err(refusal), None) => assert!(refusal.contains("in the range"), "{refusal}"),
                     (started, _) => panic!("{way}: {given:?}: {:?}", started.err()),
                 }
             };
             for _ in 0..2 {
-                assert_eq!(read(&mut server.resp2()), settings, "{way}");
                 let mut client = server.resp2();
                 settings = set_some(kind, &mut client, &mut choices, settings, &mut counts);
+                // What refused calls have undone has no effect.
+                let mut made = Some(effects(&mut client));
                 client.ok("CONFIG REWRITE");
                 server.restart(Stop::NoSave);
+                assert_set(&server, &settings, &mut made, way);
             }
-            assert_eq!(read(&mut server.resp2()), settings, "{way}");
         }
         assert!(counts.iter().all(|&count| count > 50), "refused and accepted: {counts:?}");
     });

@@ -1,4 +1,4 @@
-//! The options and settings that valkey-bloom has and RedisBloom does not.
+//! The options that valkey-bloom has and RedisBloom does not.
 
 use bloomline_harness::Setup;
 
@@ -71,21 +71,6 @@ fn refusals_are_valkey_blooms() {
             assert!(bloomline_harness::matches(reply, &found), "{call}: {found}");
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
-    });
-}
-
-#[test]
-fn settings_of_this_layout_make_its_filters() {
-    let setup = Setup::new().module_args(
-        "bf-layout valkey-bloom bloom-tightening-ratio 0.25 bloom-use-random-seed no \
-         bloom-defrag-enabled no",
-    );
-    setup.on_each_server(|mut client, _| {
-        assert_eq!(client.ask("BF.ADD k x"), ":1");
-        let fields = client.ask("BF.INFO k");
-        assert!(fields.contains("ratio $4 0.25"), "{fields}");
-        assert_eq!(client.ask("BF.ADD other x"), ":1");
-        assert_eq!(client.ask("BF.STATS other seed"), client.ask("BF.STATS k seed"));
     });
 }
 
