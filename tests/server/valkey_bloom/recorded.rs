@@ -1,6 +1,6 @@
-//! Recorded filters: what a server restores is what valkey-bloom reported, and it is written back as
-//! the same bytes. The core's tests fill equal filters; those of [`crate::filters`] pass every entry
-//! point.
+//! Recorded filters: what a server restores is what valkey-bloom reported, and it is written back
+//! as the same bytes. The core's tests fill equal filters; those of [`crate::filters`] pass every
+//! entry point.
 
 use bloomline_harness::{Client, Setup, bulk, show};
 use bloomline_reference::payload::Payload;
