@@ -64,7 +64,7 @@ pub mod valkey {
     /// Bytes before the bits of a layer in a file.
     pub const LAYER_HEADER_BYTES: u64 = crate::bloom::valkey::blob::HEADER_BYTES as u64;
     pub use crate::bloom::valkey::sizing::{MAX_CAPACITY, MAX_LAYER_BYTES};
-    pub use crate::bloom::valkey::{Common, ValkeyFilter};
+    pub use crate::bloom::valkey::{ValkeyFilter, ValkeyParams};
     pub use crate::hash::siphash::{FIXED_SEED, Seed};
 }
 

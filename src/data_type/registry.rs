@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn filters_are_saved_by_their_own_type_only() -> Result<(), Error> {
         let spec = Spec { capacity: 9, error_rate: 0.01, growth: Growth::Fixed };
-        let common = valkey::Common {
+        let params = valkey::ValkeyParams {
             expansion: 0,
             error_rate: 0.01,
             tightening: 0.5,
@@ -49,7 +49,7 @@ mod tests {
         };
         let own = AnyFilter::from(Filter::new(spec, 1, &mut |_| true)?);
         let redisbloom = AnyFilter::redisbloom(spec, 2, &mut |_| true)?;
-        let of_valkey = AnyFilter::from(ValkeyFilter::new(9, common, &mut |_| true)?);
+        let of_valkey = AnyFilter::from(ValkeyFilter::new(9, params, &mut |_| true)?);
         for filter in [own, redisbloom, of_valkey] {
             let is_valkey = ptr::eq(filter.server_type(), &VALKEY_BLOOM);
             assert_eq!(is_valkey, !ptr::eq(filter.server_type(), &BLOOM));

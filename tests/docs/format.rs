@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
-use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
+use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 
 use crate::pages;
@@ -239,14 +239,14 @@ fn own_cuckoo_filter_in_the_docs_is_written_and_read() {
 
 #[test]
 fn the_payload_of_valkey_bloom_is_that_of_the_page() {
-    let common = Common {
+    let params = ValkeyParams {
         expansion: 2,
         error_rate: 0.01,
         tightening: 0.5,
         seed: FIXED_SEED,
         is_random: false,
     };
-    let mut filter = ValkeyFilter::new(2, common, &mut |_| true).expect("a filter");
+    let mut filter = ValkeyFilter::new(2, params, &mut |_| true).expect("a filter");
     for item in [b"a", b"b", b"c"] {
         assert_eq!(filter.insert(item, &mut |_| true), Ok(true));
     }

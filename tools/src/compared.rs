@@ -2,7 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::layer::Rules;
-use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
+use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::spec::MAX_LAYERS;
 
@@ -33,7 +33,7 @@ impl RedisBloomPlan {
             Growth::Scaling { expansion } => (Options::of_new_filter(false), Some(expansion)),
         };
         let first_error = if expansion.is_some() { error_rate * 0.5 } else { error_rate };
-        let mut shape = Shape::new(options, capacity, first_error)?;
+        let mut shape = RedisBloomShape::new(options, capacity, first_error)?;
         let (mut room, mut plan) = (0u64, Self { bits_bytes: 0, layers: 0 });
         loop {
             plan.bits_bytes = plan.bits_bytes.saturating_add(shape.bits / 8);
@@ -48,7 +48,7 @@ impl RedisBloomPlan {
             }
             let next = shape.capacity.checked_mul(expansion.into());
             let next = next.ok_or(Error::Capacity(u64::MAX))?;
-            shape = Shape::new(options, next, shape.error * 0.5)?;
+            shape = RedisBloomShape::new(options, next, shape.error * 0.5)?;
         }
     }
 
@@ -59,7 +59,7 @@ impl RedisBloomPlan {
 
     /// Bytes: `BF.INFO key SIZE` of a filter in RedisBloom's layout.
     pub fn size_bytes(&self) -> u64 {
-        Shape::size_bytes(self.bits_bytes, self.layers)
+        RedisBloomShape::size_bytes(self.bits_bytes, self.layers)
     }
 }
 
@@ -82,7 +82,7 @@ pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-    use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+    use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 
     use super::*;
 
@@ -91,9 +91,9 @@ mod tests {
         for growth in [1, 2, 4].map(|expansion| Growth::Scaling { expansion }) {
             for (capacity, error_rate, items) in [(100, 0.01, 5_000), (1_000, 0.0001, 1_001)] {
                 let Growth::Scaling { expansion } = growth else { continue };
-                let common = Common { options: Options::of_new_filter(false), expansion };
+                let params = RedisBloomParams { options: Options::of_new_filter(false), expansion };
                 let mut filter =
-                    RedisBloomFilter::new(capacity, error_rate, common, &mut |_| true).unwrap();
+                    RedisBloomFilter::new(capacity, error_rate, params, &mut |_| true).unwrap();
                 for item in 0u64.. {
                     if filter.len() == items {
                         break;

@@ -2,7 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
-use bloomline_core::host::valkey::{Common, ValkeyFilter};
+use bloomline_core::host::valkey::{ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_reference::items::{Item, mix};
 
@@ -17,8 +17,8 @@ pub const KINDS: [Kind; 4] = [
     ("redisbloom", 112, |spec| AnyFilter::redisbloom(spec, 2, &mut |_| true)),
     ("valkey-bloom", 96, |Spec { capacity, error_rate, growth }| {
         let (expansion, seed, is_random) = (growth.expansion(), [42; 32], true);
-        let common = Common { expansion, error_rate, tightening: 0.5, seed, is_random };
-        ValkeyFilter::new(capacity, common, &mut |_| true).map(AnyFilter::from)
+        let params = ValkeyParams { expansion, error_rate, tightening: 0.5, seed, is_random };
+        ValkeyFilter::new(capacity, params, &mut |_| true).map(AnyFilter::from)
     }),
     ("forgets", 166, |Spec { capacity, error_rate, growth }| {
         let (window, generations, refreshes) = (Window::Manual, DEFAULT_GENERATIONS, true);

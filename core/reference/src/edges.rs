@@ -1,7 +1,7 @@
 //! Forged filters at the edges of what is valid, each as every encoding of its layout.
 
 use bloomline_core::bloom::bloomline::sizing::REVISION;
-use bloomline_core::bloom::redisbloom::geometry::Shape;
+use bloomline_core::bloom::redisbloom::geometry::RedisBloomShape;
 use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{AnyFilter, Demand};
@@ -368,7 +368,7 @@ fn windowed() -> Vec<Row> {
 /// Rows of RedisBloom's layout. Unknown options and another sum of the items are not among them:
 /// they are repaired in RDB files and refused in headers.
 fn redisbloom() -> Vec<Row> {
-    let shape = Shape {
+    let shape = RedisBloomShape {
         capacity: 100,
         error: 0.005,
         bits_per_item: 11.027_754_391_170_62,

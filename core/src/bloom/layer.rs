@@ -70,7 +70,7 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;
     /// What all layers of a filter have in common.
-    type Common: Copy;
+    type Params: Copy;
     /// What items are hashed with, for all layers of a filter.
     type Seed: Copy;
     /// The hash of an item, for all layers.
@@ -79,7 +79,7 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     type Divisor: Copy + fmt::Debug + PartialEq;
 
     /// What items are hashed with.
-    fn seed(common: &Self::Common) -> Self::Seed;
+    fn seed(params: &Self::Params) -> Self::Seed;
 
     fn hash(seed: &Self::Seed, item: &[u8]) -> Self::Hash;
 
@@ -115,14 +115,14 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// [`Error::Full`] if the filter does not grow, [`Error::TooManyLayers`], or a layer that is
     /// out of range.
     fn successor(
-        common: &Self::Common,
+        params: &Self::Params,
         last: &Plan<Self>,
         index: u32,
         capacity: u64,
-    ) -> Result<(Self::Common, Plan<Self>), Error>;
+    ) -> Result<(Self::Params, Plan<Self>), Error>;
 
     /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
-    fn first_byte(_common: &Self::Common) -> u64 {
+    fn first_byte(_common: &Self::Params) -> u64 {
         0
     }
 
@@ -158,7 +158,7 @@ pub trait LayerShape: Rules {
     /// Older layers up to the newest small one, of `older` older layers. Those after them are not
     /// small, so loops over them have no branch for that.
     #[inline(always)]
-    fn with_small(_common: &Self::Common, _older: usize) -> usize {
+    fn with_small(_common: &Self::Params, _older: usize) -> usize {
         0
     }
 

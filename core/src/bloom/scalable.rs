@@ -18,7 +18,7 @@ use crate::permit::{self, Permit};
 ///
 /// An item is hashed once for all layers.
 pub struct ScalableFilter<S: LayerShape> {
-    pub(crate) common: S::Common,
+    pub(crate) params: S::Params,
     pub(crate) newest_len: u64,
     pub(crate) newest: Layer<S>,
     /// Oldest first.
@@ -57,7 +57,7 @@ pub struct Increase {
 /// Everything about a filter but its bits.
 pub(crate) struct Description<S: LayerShape> {
     /// What the layers have in common.
-    pub common: S::Common,
+    pub params: S::Params,
     /// The layers, oldest first; at least one.
     pub plans: Vec<Plan<S>>,
     /// Items in the newest layer.
@@ -67,7 +67,7 @@ pub(crate) struct Description<S: LayerShape> {
 impl<S: LayerShape> Description<S> {
     /// The filter, with all bits zero.
     pub(crate) fn build(&self, permit: Permit) -> Result<ScalableFilter<S>, Error> {
-        ScalableFilter::with_plans(self.common, &self.plans, self.newest_len, permit)
+        ScalableFilter::with_plans(self.params, &self.plans, self.newest_len, permit)
     }
 
     /// True if this describes the filter.
@@ -83,15 +83,15 @@ impl<S: LayerShape> ScalableFilter<S> {
     /// # Errors
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
-    pub fn with_plan(common: S::Common, plan: &Plan<S>, permit: Permit) -> Result<Self, Error> {
-        Self::with_plans(common, slice::from_ref(plan), 0, permit)
+    pub fn with_plan(params: S::Params, plan: &Plan<S>, permit: Permit) -> Result<Self, Error> {
+        Self::with_plans(params, slice::from_ref(plan), 0, permit)
     }
 
     /// An empty filter of these layers, oldest first; at least one.
     ///
     /// `permit` gets one demand for all layers together, before any bits are allocated.
     pub(crate) fn with_plans(
-        common: S::Common,
+        params: S::Params,
         plans: &[Plan<S>],
         newest_len: u64,
         permit: Permit,
@@ -102,14 +102,14 @@ impl<S: LayerShape> ScalableFilter<S> {
         let older = try_collect(full.len(), full.iter().map(Layer::build))?;
         let is_packed = full.is_empty() && newest.shape.is_small();
         let build = if is_packed { Layer::build_with_header } else { Layer::build };
-        Ok(Self { common, newest_len, newest: build(newest)?, older })
+        Ok(Self { params, newest_len, newest: build(newest)?, older })
     }
 
     /// A filter of these layers, oldest first; `None` for an empty list.
-    pub(crate) fn from_members(common: S::Common, mut layers: Vec<Layer<S>>) -> Option<Self> {
+    pub(crate) fn from_members(params: S::Params, mut layers: Vec<Layer<S>>) -> Option<Self> {
         let newest = layers.pop()?;
         Some(Self {
-            common,
+            params,
             newest_len: newest.len_when_older(),
             newest,
             older: layers.into_boxed_slice(),
@@ -157,8 +157,8 @@ impl<S: LayerShape> ScalableFilter<S> {
 
     /// What the layers have in common.
     #[inline(always)]
-    pub fn common(&self) -> &S::Common {
-        &self.common
+    pub fn params(&self) -> &S::Params {
+        &self.params
     }
 
     /// Items that were new when they were inserted. Cost: one step per layer.
@@ -299,7 +299,7 @@ impl<S: LayerShape> ScalableFilter<S> {
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();
         let last = self.newest.plan_with(self.newest_len);
-        let (common, next) = S::successor(&self.common, &last, layers - 1, self.capacity())?;
+        let (params, next) = S::successor(&self.params, &last, layers - 1, self.capacity())?;
         request::<S>(permit, [next.bytes()], self.bits_bytes(), layers + 1)?;
         let layer = Layer::build(&next)?;
         self.give_up_header()?;
@@ -311,7 +311,7 @@ impl<S: LayerShape> ScalableFilter<S> {
             full.shape.retire(self.newest_len);
             older.push(full);
             self.newest_len = 0;
-            self.common = common;
+            self.params = params;
         }
         self.older = older.into_boxed_slice();
         room.map_err(|_| no_room_for_one_more(&self.older))
@@ -379,7 +379,7 @@ pub(crate) fn request<S: LayerShape>(
 
 impl<S: LayerShape> Bits for ScalableFilter<S> {
     fn first_byte(&self) -> u64 {
-        S::first_byte(&self.common)
+        S::first_byte(&self.params)
     }
 
     fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {

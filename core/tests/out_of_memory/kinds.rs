@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
-use bloomline_core::host::valkey::Common as ValkeyCommon;
+use bloomline_core::host::valkey::ValkeyParams;
 use bloomline_core::host::{self, AnyFilter, Growth, Spec};
 use bloomline_reference::calls::{Calls, CuckooCalls};
 use bloomline_reference::life::filter::{Filter, repack};
@@ -82,14 +82,14 @@ pub fn classic(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter,
         Growth::Scaling { expansion } => expansion,
         Growth::Fixed => 2,
     };
-    let common = Common { options, expansion };
-    RedisBloomFilter::new(capacity, error_rate, common, &mut granted).map(boxed)
+    let params = RedisBloomParams { options, expansion };
+    RedisBloomFilter::new(capacity, error_rate, params, &mut granted).map(boxed)
 }
 
 fn valkey(capacity: u64) -> Result<Filter, Error> {
     let (error_rate, tightening, seed) = (1e-6, 0.5, [7; 32]);
-    let common = ValkeyCommon { expansion: 2, error_rate, tightening, seed, is_random: true };
-    ValkeyFilter::new(capacity, common, &mut granted).map(boxed)
+    let params = ValkeyParams { expansion: 2, error_rate, tightening, seed, is_random: true };
+    ValkeyFilter::new(capacity, params, &mut granted).map(boxed)
 }
 
 fn windowed(capacity: u64, window: Window, refreshes: bool) -> Result<Filter, Error> {

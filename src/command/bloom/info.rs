@@ -115,7 +115,7 @@ pub fn error_rate(to: Context, filter: &AnyFilter) {
 /// Replies with the tightening ratio of a filter in valkey-bloom's layout.
 pub fn tightening(to: Context, filter: &AnyFilter) {
     match filter.valkey() {
-        Some(filter) => to.bulk(format!("{:?}", filter.common().tightening).as_bytes()),
+        Some(filter) => to.bulk(format!("{:?}", filter.params().tightening).as_bytes()),
         None => to.null(),
     }
 }
@@ -123,9 +123,9 @@ pub fn tightening(to: Context, filter: &AnyFilter) {
 /// Replies with the capacity that a filter in valkey-bloom's layout can grow to within the limits;
 /// null if it does not grow.
 pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
-    let growing = filter.valkey().filter(|filter| filter.common().expansion > 0);
+    let growing = filter.valkey().filter(|filter| filter.params().expansion > 0);
     let reach = growing.map(|filter| {
-        ValkeyFilter::reach(filter.spec().capacity, filter.common(), max_filter_bytes())
+        ValkeyFilter::reach(filter.spec().capacity, filter.params(), max_filter_bytes())
     });
     match reach {
         Some(Ok(reach)) => to.count(reach.capacity),

@@ -83,7 +83,7 @@ fn seed(to: Context, filter: &AnyFilter) {
     match filter.seed() {
         Some(seed) => to.bulk(seed.to_string().as_bytes()),
         None => match filter.valkey() {
-            Some(filter) => to.bulk(&filter.common().seed),
+            Some(filter) => to.bulk(&filter.params().seed),
             None => to.null(),
         },
     }

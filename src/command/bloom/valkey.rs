@@ -109,13 +109,13 @@ pub fn create(
     options: ValkeyOptions,
     permit: Permit,
 ) -> Result<Result<ValkeyFilter, Error>, Failure> {
-    let common = common(spec, options, new_seed(options.seed)?);
-    Ok(ValkeyFilter::new(spec.capacity, common, permit))
+    let params = params(spec, options, new_seed(options.seed)?);
+    Ok(ValkeyFilter::new(spec.capacity, params, permit))
 }
 
 /// What the layers of a new filter have in common.
-fn common(spec: Spec, options: ValkeyOptions, seed: Seed) -> valkey::Common {
-    valkey::Common {
+fn params(spec: Spec, options: ValkeyOptions, seed: Seed) -> valkey::ValkeyParams {
+    valkey::ValkeyParams {
         expansion: spec.growth.expansion(),
         error_rate: spec.error_rate,
         tightening: options.tightening.unwrap_or_else(|| TIGHTENING_RATIO.number()),
@@ -131,11 +131,11 @@ fn common(spec: Spec, options: ValkeyOptions, seed: Seed) -> valkey::Common {
 /// The error reply.
 pub fn check_reach(spec: Spec, options: ValkeyOptions, items: u64) -> Result<(), Failure> {
     // No size depends on the seed.
-    let common = common(spec, options, FIXED_SEED);
-    if common.expansion == 0 {
+    let params = params(spec, options, FIXED_SEED);
+    if params.expansion == 0 {
         return Err(c"ERR cannot use NONSCALING and VALIDATESCALETO options together".into());
     }
-    let end = match ValkeyFilter::reach(spec.capacity, &common, max_filter_bytes()) {
+    let end = match ValkeyFilter::reach(spec.capacity, &params, max_filter_bytes()) {
         Ok(reach) if reach.capacity >= items => return Ok(()),
         Ok(reach) => reach.end,
         Err(error) => error,
@@ -166,10 +166,10 @@ fn new_seed(given: Option<Seed>) -> Result<Seed, Failure> {
 
 /// Replicates the creation of a filter as valkey-bloom does, so that its replicas understand it.
 pub fn replicate(call: Call, filter: &ValkeyFilter) {
-    let (spec, common) = (filter.spec(), filter.common());
+    let (spec, params) = (filter.spec(), filter.params());
     // Without an exponent, as valkey-bloom writes numbers.
-    let [rate, tightening] = [common.error_rate, common.tightening].map(|it| it.to_string());
-    let (capacity, expansion) = (spec.capacity.to_string(), common.expansion.to_string());
+    let [rate, tightening] = [params.error_rate, params.tightening].map(|it| it.to_string());
+    let (capacity, expansion) = (spec.capacity.to_string(), params.expansion.to_string());
     let words: [&[u8]; 10] = [
         b"CAPACITY",
         capacity.as_bytes(),
@@ -178,11 +178,11 @@ pub fn replicate(call: Call, filter: &ValkeyFilter) {
         b"TIGHTENING",
         tightening.as_bytes(),
         b"SEED",
-        &common.seed,
-        if common.expansion == 0 { b"NONSCALING" } else { b"EXPANSION" },
+        &params.seed,
+        if params.expansion == 0 { b"NONSCALING" } else { b"EXPANSION" },
         expansion.as_bytes(),
     ];
-    let used = words.len() - usize::from(common.expansion == 0);
+    let used = words.len() - usize::from(params.expansion == 0);
     let words = words.get(..used).unwrap_or(&words);
     call.context.replicate_strings::<10>(c"BF.INSERT", call.key, words.iter().copied());
 }

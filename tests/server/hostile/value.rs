@@ -1,7 +1,7 @@
 //! Values of RedisBloom's layout with chosen numbers: wrong sums and unknown options are repaired,
 //! because a refused file would prevent the start of a server.
 
-use bloomline_core::bloom::redisbloom::geometry::Shape;
+use bloomline_core::bloom::redisbloom::geometry::RedisBloomShape;
 use bloomline_harness::{Client, Setup, Stop, for_each_server, int, seal_dump};
 use bloomline_reference::checks::header::{Classic, Link};
 use bloomline_reference::payload::Payload;
@@ -12,7 +12,7 @@ use crate::inspect::{Totals, digest, totals};
 /// The value of `BF.RESERVE k .01 100` after some additions, with links of these numbers of items.
 fn value(total: u64, options: u32, lens: &[u64]) -> Classic {
     let link = |&len: &u64| {
-        let shape = Shape {
+        let shape = RedisBloomShape {
             capacity: 100,
             error: 0.005,
             bits_per_item: 11.027_754_391_170_62,

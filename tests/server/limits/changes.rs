@@ -1,6 +1,7 @@
 //! Creations, growth, rotations, merges, copies and loads beyond a limit of memory: an error,
 //! nothing changes, and nothing is replicated. Without the limit the filter goes on where it
-//! stopped. A replica, and a server that loads its files, makes every change in spite of its limits.
+//! stopped. A replica, and a server that loads its files, makes every change in spite of its
+//! limits.
 
 use bloomline_harness::{
     Client, Server, Setup, Stop, for_each_server, matches, numbered, report_missing, show, until,

@@ -43,11 +43,11 @@ pub fn emptied(
         }
         AnyFilter::RedisBloom(filter) => {
             let plan = filter.layers().next().expect("a layer").plan_with(0);
-            RedisBloomFilter::with_plan(*filter.common(), &plan, permit).map(Into::into)
+            RedisBloomFilter::with_plan(*filter.params(), &plan, permit).map(Into::into)
         }
         AnyFilter::ValkeyBloom(filter) => {
             let plan = filter.layers().next().expect("a layer").plan_with(0);
-            ValkeyFilter::with_plan(*filter.common(), &plan, permit).map(Into::into)
+            ValkeyFilter::with_plan(*filter.params(), &plan, permit).map(Into::into)
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The kinds of filters: one table for both families and all layouts.
 
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
-use bloomline_core::host::valkey::{Common as ValkeyCommon, ValkeyFilter};
+use bloomline_core::host::valkey::{ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Demand, Growth, Spec};
 
 use super::choices::Choices;
@@ -217,11 +217,13 @@ impl Numbers {
                 Some((filter.into(), Oracle::Bloom(bloomline::Model::new(spec, seed))))
             }
             Shape::ClassicBloom(_) => {
-                let common =
-                    Common { options: Options::from_bits(options), expansion: self.expansion };
+                let params = RedisBloomParams {
+                    options: Options::from_bits(options),
+                    expansion: self.expansion,
+                };
                 let first = if options & 8 == 0 { error_rate * 0.5 } else { error_rate };
                 let plan = redisbloom::Plan::new(options, capacity, first);
-                let filter = RedisBloomFilter::new(capacity, error_rate, common, permit);
+                let filter = RedisBloomFilter::new(capacity, error_rate, params, permit);
                 assert!(plan.is_some() || filter.is_err());
                 let layers = vec![redisbloom::ModelLayer::new(plan?)];
                 let expansion = self.expansion.into();
@@ -236,8 +238,8 @@ impl Numbers {
                 let Self { expansion, tightening, .. } = *self;
                 let model = valkey::Model::new(capacity, error_rate, expansion, tightening, seed);
                 let is_random = model.is_random;
-                let common = ValkeyCommon { expansion, error_rate, tightening, seed, is_random };
-                let filter = ValkeyFilter::new(capacity, common, permit).ok()?;
+                let params = ValkeyParams { expansion, error_rate, tightening, seed, is_random };
+                let filter = ValkeyFilter::new(capacity, params, permit).ok()?;
                 Some((filter.into(), Oracle::ValkeyBloom(model)))
             }
             Shape::Time | Shape::Last | Shape::Manual => {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use delegate::delegate;
 
-use crate::bloom::bloomline::{Common, Filter, SparseFilter};
+use crate::bloom::bloomline::{BlockedParams, Filter, SparseFilter};
 use crate::bloom::length::is_length;
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{self, RedisBloomFilter};
@@ -104,21 +104,21 @@ impl AnyFilter {
     /// An empty filter in this project's layout, to which `items` items are about to be added. It
     /// is sparse if it is small and has room for them then.
     pub fn bloomline(spec: Spec, seed: u64, items: usize, permit: Permit) -> Result<Self, Error> {
-        let (common, plan) = Common::first(spec, seed)?;
+        let (params, plan) = BlockedParams::first(spec, seed)?;
         if SparseFilter::planned_bytes(plan.shape(), items as u64).is_some()
-            && let Some(filter) = SparseFilter::with_hashes(common, &plan, iter::empty(), permit)?
+            && let Some(filter) = SparseFilter::with_hashes(params, &plan, iter::empty(), permit)?
         {
             return Ok(filter.into());
         }
-        Filter::with_plan(common, &plan, permit).map(Self::from)
+        Filter::with_plan(params, &plan, permit).map(Self::from)
     }
 
     /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
     /// not grow.
     pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
         let options = Options::of_new_filter(spec.growth == Growth::Fixed);
-        let common = redisbloom::Common { options, expansion: stored_expansion };
-        RedisBloomFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
+        let params = redisbloom::RedisBloomParams { options, expansion: stored_expansion };
+        RedisBloomFilter::new(spec.capacity, spec.error_rate, params, permit).map(Self::from)
     }
 
     /// The filter of a header of any layout, its bits all zero.

@@ -97,7 +97,7 @@ impl AnyFilter {
                 numbers
             }
             Self::RedisBloom(filter) => {
-                let hash_bits = if filter.common().options.is_64_bit() { 64 } else { 32 };
+                let hash_bits = if filter.params().options.is_64_bit() { 64 } else { 32 };
                 let layers = filter.layers_with_len();
                 layers
                     .map(|(layer, len)| LayerNumbers::of_redisbloom(layer, len, hash_bits))

@@ -44,7 +44,7 @@ pub(super) fn test_layers<S: LayerShape, W: Readable, B: Backend>(
 impl<S: LayerShape> ScalableFilter<S> {
     #[inline(always)]
     fn older_contain<B: Backend>(&self, backend: B, hash: &S::Hash) -> bool {
-        let with_small = S::with_small(&self.common, self.older.len());
+        let with_small = S::with_small(&self.params, self.older.len());
         let (oldest, others) = self.older.split_at(with_small);
         for layer in others.iter().rev() {
             if layer.blocks_contain(backend, hash) {
@@ -82,7 +82,7 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
 
     #[inline(always)]
     fn seed(&self) -> S::Seed {
-        S::seed(&self.common)
+        S::seed(&self.params)
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The scalable filter in this layout: creation, and the parameters it was created with.
 
 use super::Filter;
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::shape::BlockedPlan;
 use crate::error::Error;
 use crate::permit::Permit;
@@ -16,8 +16,8 @@ impl Filter {
     /// [`Error::ErrorRateTooSmall`] for a number of `spec` that is out of range; [`Error::Refused`]
     /// by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
-        let (common, plan) = Common::first(spec, seed)?;
-        Self::with_plan(common, &plan, permit)
+        let (params, plan) = BlockedParams::first(spec, seed)?;
+        Self::with_plan(params, &plan, permit)
     }
 
     /// A filter that is a part of a windowed one, of layers of these plans, which follow from
@@ -29,40 +29,40 @@ impl Filter {
         plans: &[BlockedPlan],
         newest_len: u64,
     ) -> Result<Self, Error> {
-        let ((mut common, _), mut capacity) = (Common::first(spec, seed)?, 0u64);
+        let ((mut params, _), mut capacity) = (BlockedParams::first(spec, seed)?, 0u64);
         for (plan, index) in plans.iter().zip(0..).take(plans.len().saturating_sub(1)) {
             capacity = capacity.saturating_add(plan.capacity());
-            (common, _) = common.successor(plan, index, capacity)?;
+            (params, _) = params.successor(plan, index, capacity)?;
         }
-        let mut filter = Self::with_plans(common, plans, newest_len, &mut |_| true)?;
+        let mut filter = Self::with_plans(params, plans, newest_len, &mut |_| true)?;
         filter.give_up_header()?;
         Ok(filter)
     }
 
     /// Capacity, target rate and growth, as the filter was created.
     pub fn spec(&self) -> Spec {
-        self.common.spec()
+        self.params.spec()
     }
 
     #[inline]
     pub fn seed(&self) -> u64 {
-        self.common.seed
+        self.params.seed
     }
 
     /// The target rate of each layer, oldest first. Cost: up to a microsecond per layer.
     pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
-        let first = (self.common.before_growth(), 0u64, 0u64);
-        self.layers().zip(0..).scan(first, |(common, older, last), (layer, index)| {
-            let (_, error) = common.planned(*last, index, *older);
+        let first = (self.params.before_growth(), 0u64, 0u64);
+        self.layers().zip(0..).scan(first, |(params, older, last), (layer, index)| {
+            let (_, error) = params.planned(*last, index, *older);
             *last = layer.capacity();
             *older = older.saturating_add(*last);
-            *common = common.after(&layer.plan());
+            *params = params.after(&layer.plan());
             Some(error)
         })
     }
 
     /// The computed false-positive rate of the whole filter: at most the target rate.
     pub fn fp_rate(&self) -> f64 {
-        self.common.older_rates + self.newest.fp_rate(self.newest_len)
+        self.params.older_rates + self.newest.fp_rate(self.newest_len)
     }
 }

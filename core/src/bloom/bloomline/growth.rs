@@ -14,7 +14,7 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 ///
 /// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
-pub struct Common {
+pub struct BlockedParams {
     pub(super) capacity: u64,
     pub(super) error_rate: f64,
     pub(crate) seed: u64,
@@ -50,7 +50,7 @@ const LEAST_SHARE: u64 = 4;
 /// Bytes per unit of the origin of the bits.
 pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
 
-impl Common {
+impl BlockedParams {
     /// The first layer of a filter.
     ///
     /// # Errors
@@ -72,8 +72,8 @@ impl Common {
         if capacity > MAX_CAPACITY {
             return Err(Error::Capacity(capacity));
         }
-        let common = Self::of_one_layer(capacity, error_rate, seed, growth.expansion() as u16, 0);
-        common.with_plan(capacity, common.layer_error(0))
+        let params = Self::of_one_layer(capacity, error_rate, seed, growth.expansion() as u16, 0);
+        params.with_plan(capacity, params.layer_error(0))
     }
 
     /// Of a filter of one layer, which has this expansion, 0 if it does not grow.
@@ -288,13 +288,13 @@ impl Spec {
     /// ```
     pub fn layers(self) -> impl Iterator<Item = Result<BlockedPlan, Error>> {
         // Sizes do not depend on the seed.
-        let mut next = Some(Common::first(self, 0));
+        let mut next = Some(BlockedParams::first(self, 0));
         let (mut index, mut capacity) = (0, 0u64);
         iter::from_fn(move || {
             let layer = next.take()?;
-            if let Ok((common, plan)) = &layer {
+            if let Ok((params, plan)) = &layer {
                 capacity = capacity.saturating_add(plan.capacity());
-                next = Some(common.successor(plan, index, capacity));
+                next = Some(params.successor(plan, index, capacity));
                 index += 1;
             }
             Some(layer.map(|(_, plan)| plan))
@@ -314,15 +314,15 @@ impl Spec {
     /// assert!(after.bytes() < before.bytes() / 6);
     /// ```
     pub fn compacted(self, items: u64) -> Option<(BlockedPlan, BlockedPlan)> {
-        let (mut common, mut plan) = Common::first(self, 0).ok()?;
+        let (mut params, mut plan) = BlockedParams::first(self, 0).ok()?;
         let (mut index, mut len) = (0, items);
         while len > plan.capacity() {
             len -= plan.capacity();
             // The filter was not compacted yet, so the capacity of the older layers has no effect.
-            (common, plan) = common.successor(&plan, index, 0).ok()?;
+            (params, plan) = params.successor(&plan, index, 0).ok()?;
             index += 1;
         }
-        let after = plan.compacted(common.compacted_error(index), len, len, len);
+        let after = plan.compacted(params.compacted_error(index), len, len, len);
         Some((plan, after.unwrap_or(plan)))
     }
 

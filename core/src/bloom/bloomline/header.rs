@@ -27,7 +27,7 @@
 //! All numbers are little-endian. The geometry is derived from the header and not stored in it, so
 //! the header cannot contradict the geometry. `docs/format.md` describes the format.
 
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::irregular::{self, IrregularRecords};
 use super::sizing::REVISION;
 use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter, SparseFilter};
@@ -62,8 +62,8 @@ impl Filter {
         let spec = self.spec();
         let mut records = Vec::new();
         let layers = self.layers().map(BlockedLayer::plan);
-        irregular::encode(&self.common, layers, &mut records);
-        let first_byte = self.common.first_byte();
+        irregular::encode(&self.params, layers, &mut records);
+        let first_byte = self.params.first_byte();
         let is_extended = !records.is_empty() || first_byte != 0;
         let version = if is_extended { EXTENDED_VERSION } else { VERSION };
         let newest_len = self.newest_len();
@@ -127,18 +127,18 @@ impl Filter {
         }
         let mut irregular = IrregularRecords::new(records, bytes.len())?;
         let mut plans = Vec::new();
-        let (common, first) = Common::first(spec, seed)?;
-        let common = irregular::layers((common, first), layers, &mut irregular, &mut plans)?;
+        let (params, first) = BlockedParams::first(spec, seed)?;
+        let params = irregular::layers((params, first), layers, &mut irregular, &mut plans)?;
         let is_regular = !irregular.had_any() && first_byte == 0;
         irregular.finish(bytes.len())?;
         if is_extended && is_regular {
             return Err(HeaderError::Version(EXTENDED_VERSION).into());
         }
-        let common = common.with_first_byte(first_byte).ok_or(HeaderError::Offset(first_byte))?;
+        let params = params.with_first_byte(first_byte).ok_or(HeaderError::Offset(first_byte))?;
         if newest_len > plans.last().map_or(0, BlockedPlan::capacity) {
             return Err(HeaderError::Len(newest_len).into());
         }
-        Ok(Description { common, plans, newest_len })
+        Ok(Description { params, plans, newest_len })
     }
 }
 
@@ -172,14 +172,14 @@ impl SparseFilter {
     ///
     /// [`Error::Header`], and those of [`Filter::new`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        let (common, plan, list) = Self::describe(bytes)?;
+        let (params, plan, list) = Self::describe(bytes)?;
         let hashes = list.chunks_exact(LISTED_BYTES).map(|hash| FieldReader::new(hash).take());
-        let filter = Self::with_hashes(common, &plan, hashes.map(u64::from_le_bytes), permit)?;
+        let filter = Self::with_hashes(params, &plan, hashes.map(u64::from_le_bytes), permit)?;
         filter.ok_or(HeaderError::Len(list.len() as u64 / LISTED_BYTES as u64).into())
     }
 
     /// What a header describes: the layer of the dense form, and the hashes.
-    fn describe(bytes: &[u8]) -> Result<(Common, BlockedPlan, &[u8]), Error> {
+    fn describe(bytes: &[u8]) -> Result<(BlockedParams, BlockedPlan, &[u8]), Error> {
         let (Some(items), Some((fixed, list))) =
             (listed(bytes.len()), bytes.split_at_checked(HEADER_BYTES))
         else {
@@ -196,8 +196,8 @@ impl SparseFilter {
         if len != items as u64 {
             return Err(HeaderError::Len(len).into());
         }
-        let (common, plan) = Common::first(spec, seed)?;
-        Ok((common, plan, list))
+        let (params, plan) = BlockedParams::first(spec, seed)?;
+        Ok((params, plan, list))
     }
 }
 

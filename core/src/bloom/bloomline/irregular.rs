@@ -7,7 +7,7 @@
 //! ```
 
 use super::fold::Fold;
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::shape::BlockedPlan;
 use crate::bloom::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
@@ -131,44 +131,44 @@ impl<'a> IrregularRecords<'a> {
 /// Those of [`Filter::new`](super::Filter::new); [`HeaderError::Layers`] if a filter of this `spec`
 /// cannot have this number of layers, at least one; [`HeaderError::Irregular`].
 pub(crate) fn layers(
-    (common, first): (Common, BlockedPlan),
+    (params, first): (BlockedParams, BlockedPlan),
     layers: u32,
     records: &mut IrregularRecords,
     plans: &mut Vec<BlockedPlan>,
-) -> Result<Common, Error> {
+) -> Result<BlockedParams, Error> {
     let too_many = || Error::from(HeaderError::Layers(layers));
-    let (mut common, mut plan, mut capacity) = (common, first, 0u64);
+    let (mut params, mut plan, mut capacity) = (params, first, 0u64);
     for index in 0..layers {
         if index > 0 {
-            let next = common.successor(&plan, index - 1, capacity);
-            (common, plan) = next.map_err(|_| too_many())?;
+            let next = params.successor(&plan, index - 1, capacity);
+            (params, plan) = next.map_err(|_| too_many())?;
         }
-        plan = records.next(plan, |rate| common.allows(rate))?;
+        plan = records.next(plan, |rate| params.allows(rate))?;
         capacity = capacity.saturating_add(plan.capacity());
         try_push(plans, plan)?;
     }
-    if layers == 0 { Err(too_many()) } else { Ok(common) }
+    if layers == 0 { Err(too_many()) } else { Ok(params) }
 }
 
-/// Appends the records of the layers of a filter, oldest first. `common` is what the layers have in
+/// Appends the records of the layers of a filter, oldest first. `params` is what the layers have in
 /// common.
 pub(crate) fn encode(
-    common: &Common,
+    params: &BlockedParams,
     layers: impl Iterator<Item = BlockedPlan>,
     bytes: &mut Vec<u8>,
 ) {
     // Only the layers after a compaction need the sums.
-    let needs_sums = common.is_compacted();
-    let (mut common, mut expected, mut older) =
-        (common.before_growth(), common.spec().capacity, 0u64);
+    let needs_sums = params.is_compacted();
+    let (mut params, mut expected, mut older) =
+        (params.before_growth(), params.spec().capacity, 0u64);
     for (layer, index) in layers.zip(0..) {
         if let Some(record) = Irregular::of(index, &layer, expected) {
             bytes.extend(record.encode());
         }
         if needs_sums {
-            common = common.after(&layer);
+            params = params.after(&layer);
             older = older.saturating_add(layer.capacity());
         }
-        (expected, _) = common.planned(layer.capacity(), index + 1, older);
+        (expected, _) = params.planned(layer.capacity(), index + 1, older);
     }
 }

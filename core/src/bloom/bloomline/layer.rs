@@ -2,7 +2,7 @@
 
 use std::hint::{assert_unchecked, black_box};
 
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::locate::{Spot, locate};
 use super::located::LocatedBlocks;
 use super::rate::fp_rate;
@@ -22,15 +22,15 @@ impl sealed::Sealed for BlockedShape {}
 
 impl Rules for BlockedShape {
     const LAYOUT: Layout = Layout::Bloomline;
-    type Common = Common;
+    type Params = BlockedParams;
     type Seed = u64;
     type Hash = ItemHash;
     /// No remainders: hashes are scaled.
     type Divisor = ();
 
     #[inline(always)]
-    fn seed(common: &Common) -> u64 {
-        common.seed
+    fn seed(params: &BlockedParams) -> u64 {
+        params.seed
     }
 
     #[inline(always)]
@@ -44,16 +44,16 @@ impl Rules for BlockedShape {
     }
 
     fn successor(
-        common: &Common,
+        params: &BlockedParams,
         last: &BlockedPlan,
         index: u32,
         capacity: u64,
-    ) -> Result<(Common, BlockedPlan), Error> {
-        common.successor(last, index, capacity)
+    ) -> Result<(BlockedParams, BlockedPlan), Error> {
+        params.successor(last, index, capacity)
     }
 
-    fn first_byte(common: &Common) -> u64 {
-        common.first_byte()
+    fn first_byte(params: &BlockedParams) -> u64 {
+        params.first_byte()
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
@@ -77,8 +77,8 @@ impl LayerShape for BlockedShape {
     }
 
     #[inline(always)]
-    fn with_small(common: &Common, older: usize) -> usize {
-        common.with_small(older)
+    fn with_small(params: &BlockedParams, older: usize) -> usize {
+        params.with_small(older)
     }
 
     #[inline(always)]

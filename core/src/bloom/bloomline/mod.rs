@@ -18,7 +18,7 @@ pub mod sizing;
 pub mod sparse;
 mod table;
 
-pub use growth::Common;
+pub use growth::BlockedParams;
 pub use shape::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
 pub use sparse::SparseFilter;
 

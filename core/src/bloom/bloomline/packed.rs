@@ -18,7 +18,7 @@
 
 use super::Filter;
 use super::geometry::Geometry;
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::shape::BlockedShape;
 use crate::bloom::layer::Layer;
 use crate::memory::words::{Headed, Header};
@@ -36,7 +36,7 @@ fn field(word: u64, number: u32) -> u16 {
 /// What a header says of a filter of one small layer.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers {
-    pub common: Common,
+    pub params: BlockedParams,
     pub shape: BlockedShape,
     pub len: u64,
 }
@@ -50,13 +50,13 @@ impl Numbers {
             return None;
         }
         // A small layer has up to 4,096 bits, so that no more items are within the highest rate.
-        let [created, capacity, len] = [self.common.capacity, capacity, self.len]
+        let [created, capacity, len] = [self.params.capacity, capacity, self.len]
             .map(|count| u16::try_from(count).ok().map(u64::from));
-        let expansion = u64::from(self.common.expansion());
+        let expansion = u64::from(self.params.expansion());
         let counts = created? | capacity? << FIELD | len? << (2 * FIELD) | expansion << (3 * FIELD);
         let item = u64::from(geometry.sectors()) | u64::from(geometry.bits_per_block()) << HALF;
-        let last = item << FIELD | u64::from(self.common.origin) << (2 * FIELD);
-        Some([self.common.seed, self.common.error_rate.to_bits(), counts, last])
+        let last = item << FIELD | u64::from(self.params.origin) << (2 * FIELD);
+        Some([self.params.seed, self.params.error_rate.to_bits(), counts, last])
     }
 
     #[inline(always)]
@@ -65,7 +65,13 @@ impl Numbers {
         let origin = (last >> (2 * FIELD)) as u32;
         let error_rate = f64::from_bits(error_rate);
         Self {
-            common: Common::of_one_layer(created.into(), error_rate, seed, expansion, origin),
+            params: BlockedParams::of_one_layer(
+                created.into(),
+                error_rate,
+                seed,
+                expansion,
+                origin,
+            ),
             shape: BlockedShape { capacity: capacity.into(), geometry: geometry(last) },
             len: len.into(),
         }
@@ -100,7 +106,7 @@ impl Filter {
     #[inline]
     pub fn pack(mut self) -> Result<Headed, Self> {
         let numbers =
-            Numbers { common: self.common, shape: self.newest.shape, len: self.newest_len };
+            Numbers { params: self.params, shape: self.newest.shape, len: self.newest_len };
         let Some(header) = numbers.header().filter(|_| self.older.is_empty()) else {
             return Err(self);
         };
@@ -111,11 +117,11 @@ impl Filter {
                 Err(_) => return Err(self),
             }
         }
-        let Self { common, newest_len, newest, older } = self;
+        let Self { params, newest_len, newest, older } = self;
         let Layer { words, shape, divisor } = newest;
         words.into_headed(header).map_err(|words| {
             let newest = Layer { words, shape, divisor };
-            Self { common, newest_len, newest, older }
+            Self { params, newest_len, newest, older }
         })
     }
 
@@ -123,8 +129,8 @@ impl Filter {
     #[inline(always)]
     pub fn unpack(packed: Headed) -> Self {
         let (header, words) = packed.into_parts();
-        let Numbers { common, shape, len } = Numbers::of(header);
+        let Numbers { params, shape, len } = Numbers::of(header);
         let newest = Layer { words, shape, divisor: () };
-        Self { common, newest_len: len, newest, older: Box::default() }
+        Self { params, newest_len: len, newest, older: Box::default() }
     }
 }

@@ -19,7 +19,7 @@ use std::iter;
 use std::ptr::NonNull;
 
 use super::geometry::{Geometry, MAX_SECTORS};
-use super::growth::Common;
+use super::growth::BlockedParams;
 use super::locate::{Spot, locate};
 use super::packed::{self, Numbers};
 use super::shape::{BlockedPlan, BlockedShape, LayerRef};
@@ -99,13 +99,13 @@ impl SparseFilter {
     ///
     /// [`Error::Refused`] by `permit`, for the dense form; [`Error::OutOfMemory`].
     pub(crate) fn with_hashes(
-        common: Common,
+        params: BlockedParams,
         plan: &BlockedPlan,
         hashes: impl ExactSizeIterator<Item = u64>,
         permit: Permit,
     ) -> Result<Option<Self>, Error> {
         let (shape, len, room) = (plan.shape, hashes.len() as u64, Self::most(&plan.shape));
-        let numbers = Numbers { common, shape, len };
+        let numbers = Numbers { params, shape, len };
         let Some(header) = numbers.header().filter(|_| room != 0 && len <= room) else {
             return Ok(None);
         };
@@ -141,7 +141,7 @@ impl SparseFilter {
 
     /// See [`Filter::spec`].
     pub fn spec(&self) -> Spec {
-        self.numbers().common.spec()
+        self.numbers().params.spec()
     }
 
     /// See [`Filter::seed`].
@@ -189,7 +189,7 @@ impl SparseFilter {
 
     /// The target rate of the layer of the dense form.
     pub fn layer_error(&self) -> f64 {
-        self.numbers().common.layer_error(0)
+        self.numbers().params.layer_error(0)
     }
 
     /// Number of layers of the dense form.
@@ -325,11 +325,11 @@ impl SparseFilter {
     }
 
     pub fn to_dense(&self) -> Result<Filter, Error> {
-        let Numbers { common, shape, len } = self.numbers();
+        let Numbers { params, shape, len } = self.numbers();
         let mut words = Words::with_header(shape.geometry.sectors().into())?;
         self.set_bits(words.as_mut_slice());
         let newest = Layer { words, shape, divisor: () };
-        Ok(Filter { common, newest_len: len, newest, older: Box::default() })
+        Ok(Filter { params, newest_len: len, newest, older: Box::default() })
     }
 
     /// Inserts an item; true if it was new. None if the list has no room for it: it is new, and not

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::{CompactShape, Newest};
 use crate::bloom::bloomline::fold::Fold;
-use crate::bloom::bloomline::{BlockedLayer, BlockedPlan, BlockedShape, Common};
+use crate::bloom::bloomline::{BlockedLayer, BlockedParams, BlockedPlan, BlockedShape};
 use crate::error::Error;
 use crate::memory::words::Words;
 
@@ -54,30 +54,30 @@ impl CompactShape for BlockedShape {
         self.geometry.is_folded()
     }
 
-    fn created(common: &Common) -> Option<(Common, BlockedPlan)> {
-        Common::first(common.spec(), common.seed).ok()
+    fn created(params: &BlockedParams) -> Option<(BlockedParams, BlockedPlan)> {
+        BlockedParams::first(params.spec(), params.seed).ok()
     }
 
     fn folded(
         layer: &BlockedLayer,
-        common: &Common,
+        params: &BlockedParams,
         index: u32,
         newest: &Newest,
-    ) -> Option<(Common, BlockedPlan)> {
+    ) -> Option<(BlockedParams, BlockedPlan)> {
         let &Newest { len, items, older, .. } = newest;
         let plan = layer.plan();
-        let common = common.moved(newest.filter_bytes)?;
+        let params = params.moved(newest.filter_bytes)?;
         if !newest.is_further {
             return Some((
-                common,
-                plan.compacted(common.compacted_error(index), items, len, items)?,
+                params,
+                plan.compacted(params.compacted_error(index), items, len, items)?,
             ));
         }
-        let least = items.max(Common::least_room(older)).max(1);
+        let least = items.max(BlockedParams::least_room(older)).max(1);
         let folded =
-            plan.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
+            plan.compacted_evenly(params.error_by_size(least, older), least, len, items)?;
         let saved = plan.bytes() - folded.bytes();
-        (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some((common, folded))
+        (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some((params, folded))
     }
 
     /// Folds to a few pages in new memory, and to more of them, or without memory, in place.

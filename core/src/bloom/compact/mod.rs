@@ -41,16 +41,16 @@ pub trait CompactShape: LayerShape {
 
     /// The first layer of the filter as it was created, and what the layers had in common. `None`
     /// if that is not known: then growth is compared with that of the filter before the compaction.
-    fn created(common: &Self::Common) -> Option<(Self::Common, Plan<Self>)>;
+    fn created(params: &Self::Params) -> Option<(Self::Params, Plan<Self>)>;
 
     /// What the newest layer, layer `index`, becomes by a compaction, and what the layers then have
     /// in common. `None` if that saves too little.
     fn folded(
         layer: &Layer<Self>,
-        common: &Self::Common,
+        params: &Self::Params,
         index: u32,
         newest: &Newest,
-    ) -> Option<(Self::Common, Plan<Self>)>;
+    ) -> Option<(Self::Params, Plan<Self>)>;
 
     /// Folds the bits to what [`CompactShape::folded`] has returned.
     fn fold(layer: &mut Layer<Self>, plan: &Plan<Self>);
@@ -77,21 +77,21 @@ impl<S: CompactShape> ScalableFilter<S> {
             is_further: self.older.iter().any(|layer| layer.shape.is_folded()),
             filter_bytes: self.bits_bytes(),
         };
-        let Some((common, plan)) = S::folded(&self.newest, &self.common, index, &newest) else {
+        let Some((params, plan)) = S::folded(&self.newest, &self.params, index, &newest) else {
             return 0;
         };
-        let alone = || match S::created(&self.common) {
-            Some((common, plan)) => reach::<S>(common, plan, 0, 0),
+        let alone = || match S::created(&self.params) {
+            Some((params, plan)) => reach::<S>(params, plan, 0, 0),
             None => {
                 let present = self.newest.plan_with(newest.len);
-                reach::<S>(self.common, present, index, newest.older)
+                reach::<S>(self.params, present, index, newest.older)
             }
         };
         // Growth by equal layers takes thousands of steps, so it is compared only where it decides.
-        let reached = reach::<S>(common, plan, index, newest.older);
+        let reached = reach::<S>(params, plan, index, newest.older);
         if reached == MOST_REACH || reached >= alone() {
             S::fold(&mut self.newest, &plan);
-            self.common = common;
+            self.params = params;
         }
         newest.filter_bytes - self.bits_bytes()
     }
@@ -106,15 +106,15 @@ const MOST_REACH: u64 = 1 << 33;
 ///
 /// Cost: up to some microseconds per layer.
 fn reach<S: LayerShape>(
-    mut common: S::Common,
+    mut params: S::Params,
     mut plan: Plan<S>,
     mut index: u32,
     older: u64,
 ) -> u64 {
     let mut capacity = older.saturating_add(plan.capacity());
     while capacity < MOST_REACH {
-        match S::successor(&common, &plan, index, capacity) {
-            Ok(next) => (common, plan) = next,
+        match S::successor(&params, &plan, index, capacity) {
+            Ok(next) => (params, plan) = next,
             Err(Error::Full(_)) => return 0,
             Err(_) => return capacity.min(MOST_REACH),
         }

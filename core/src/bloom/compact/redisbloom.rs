@@ -45,8 +45,8 @@
 
 use super::{CompactShape, Newest};
 use crate::bloom::layer::Plan;
-use crate::bloom::redisbloom::geometry::Shape;
-use crate::bloom::redisbloom::{Common, RedisBloomLayer};
+use crate::bloom::redisbloom::geometry::RedisBloomShape;
+use crate::bloom::redisbloom::{RedisBloomLayer, RedisBloomParams};
 use crate::math::frozen;
 
 /// A fold that saves less than this part of a layer is not made, as in the Bloomline layout.
@@ -55,28 +55,28 @@ const LEAST_SAVING: u64 = 16;
 /// The part of the target rate of a layer that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
-impl CompactShape for Shape {
+impl CompactShape for RedisBloomShape {
     fn is_folded(&self) -> bool {
         self.capacity < unlike_built(self).saturating_add(1)
     }
 
     /// The header has no field for the first capacity of a folded layer.
-    fn created(_common: &Common) -> Option<(Common, Plan<Self>)> {
+    fn created(_common: &RedisBloomParams) -> Option<(RedisBloomParams, Plan<Self>)> {
         None
     }
 
     fn folded(
         layer: &RedisBloomLayer,
-        common: &Common,
+        params: &RedisBloomParams,
         _index: u32,
         newest: &Newest,
-    ) -> Option<(Common, Plan<Self>)> {
+    ) -> Option<(RedisBloomParams, Plan<Self>)> {
         let &Newest { len, items, older, .. } = newest;
         let least = if newest.is_further { items.max(older) } else { items };
-        let shape = smallest(layer.shape(), common, least)?;
+        let shape = smallest(layer.shape(), params, least)?;
         let room = shape.capacity - items;
         let capacity = layer.capacity().min(len.saturating_add(room)).max(1);
-        Some((*common, Shape { capacity, ..shape }.into()))
+        Some((*params, RedisBloomShape { capacity, ..shape }.into()))
     }
 
     fn fold(layer: &mut RedisBloomLayer, folded: &Plan<Self>) {
@@ -92,12 +92,16 @@ impl CompactShape for Shape {
 
 /// The largest capacity of a layer that shows that it was folded: a built one has fewer than 64
 /// bits more than its items need.
-fn unlike_built(shape: &Shape) -> u64 {
+fn unlike_built(shape: &RedisBloomShape) -> u64 {
     (shape.bits.saturating_sub(64) as f64 / shape.bits_per_item) as u64
 }
 
 /// The smallest fold of a layer whose capacity is at least `items`, with that capacity.
-fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
+fn smallest(
+    shape: &RedisBloomShape,
+    params: &RedisBloomParams,
+    items: u64,
+) -> Option<RedisBloomShape> {
     if shape.modulus() != shape.bits {
         return None;
     }
@@ -105,20 +109,24 @@ fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
     let root = words.isqrt();
     let divisors = (1..=root).filter(|n| words.is_multiple_of(*n)).flat_map(|n| [n, words / n]);
     let folds = divisors.filter_map(|divisor| {
-        let mut fold = folded(shape, common, shape.bits / divisor)?;
+        let mut fold = folded(shape, params, shape.bits / divisor)?;
         fold.capacity = fold.capacity.min(unlike_built(&fold));
         (fold.capacity >= items.max(1)).then_some(fold)
     });
-    let saved = |fold: &Shape| (shape.bits - fold.bits).saturating_mul(LEAST_SAVING);
+    let saved = |fold: &RedisBloomShape| (shape.bits - fold.bits).saturating_mul(LEAST_SAVING);
     folds.min_by_key(|fold| fold.bits).filter(|fold| saved(fold) >= shape.bits)
 }
 
 /// A layer of `bits` bits with the capacity that keeps it within the target rate of `shape`. `None`
 /// if it has too few bits for that.
-fn folded(shape: &Shape, common: &Common, bits: u64) -> Option<Shape> {
+fn folded(
+    shape: &RedisBloomShape,
+    params: &RedisBloomParams,
+    bits: u64,
+) -> Option<RedisBloomShape> {
     let log2_bits = if shape.log2_bits == 0 { 0 } else { bits.trailing_zeros() as u8 };
-    let fold = Shape { bits, log2_bits, ..*shape };
-    let excess = excess(&fold, common);
+    let fold = RedisBloomShape { bits, log2_bits, ..*shape };
+    let excess = excess(&fold, params);
     if excess > MOST_EXCESS * shape.error {
         return None;
     }
@@ -127,11 +135,11 @@ fn folded(shape: &Shape, common: &Common, bits: u64) -> Option<Shape> {
     let fill = frozen::pow(shape.error - excess, 1.0 / per_item);
     let items = -frozen::log1p(-fill) * bits as f64 / per_item;
     let capacity = items.min(bits as f64 / shape.bits_per_item) as u64;
-    Some(Shape { capacity, ..fold })
+    Some(RedisBloomShape { capacity, ..fold })
 }
 
 /// By how much the rates of a layer and of all that follow it exceed the formula, together.
-fn excess(shape: &Shape, common: &Common) -> f64 {
+fn excess(shape: &RedisBloomShape, params: &RedisBloomParams) -> f64 {
     /// Times the bits: if they are a power of two, or nearly, or hashes have 32 bits.
     const OF_ANY: f64 = 1.7;
     /// Times the bits and k: in any other layer that is folded.
@@ -140,7 +148,7 @@ fn excess(shape: &Shape, common: &Common) -> f64 {
     const OF_NEXT: f64 = 4.0;
     let (bits, per_item) = (shape.modulus() as f64, f64::from(shape.hashes));
     let odd = shape.bits >> shape.bits.trailing_zeros();
-    let next = if common.options.is_64_bit() && shape.log2_bits == 0 {
+    let next = if params.options.is_64_bit() && shape.log2_bits == 0 {
         OF_NEXT.min(OF_ANY * per_item)
     } else {
         OF_ANY * per_item
@@ -148,8 +156,8 @@ fn excess(shape: &Shape, common: &Common) -> f64 {
     let is_any = next > OF_NEXT || odd <= shape.hashes.into();
     let own = if is_any { OF_ANY * per_item } else { OF_ODD.min(OF_ANY * per_item) };
     // The sum of what the further layers are smaller by: (k / (k + i))^2 / expansion^i, i from 1.
-    let further = match common.expansion {
-        _ if common.options.is_fixed() => 0.0,
+    let further = match params.expansion {
+        _ if params.options.is_fixed() => 0.0,
         0 | 1 => per_item,
         expansion => 1.0 / f64::from(expansion - 1),
     };

@@ -1,7 +1,7 @@
 //! Which filters and layers in the Bloomline layout can be merged.
 
 use super::MergeShape;
-use crate::bloom::bloomline::{BlockedLayer, BlockedShape, Common, Filter};
+use crate::bloom::bloomline::{BlockedLayer, BlockedParams, BlockedShape, Filter};
 use crate::error::Parameter;
 
 impl MergeShape for BlockedShape {
@@ -29,7 +29,7 @@ impl MergeShape for BlockedShape {
         self.capacity = self.capacity.max(len);
     }
 
-    fn grown_as(common: &Common, other: &Common) -> Common {
-        common.grown_as(other)
+    fn grown_as(params: &BlockedParams, other: &BlockedParams) -> BlockedParams {
+        params.grown_as(other)
     }
 }

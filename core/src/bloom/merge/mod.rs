@@ -31,7 +31,7 @@ pub trait MergeShape: LayerShape {
     fn fill_up(&mut self, len: u64);
 
     /// What the layers of a filter have in common after it got the layers of another one.
-    fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
+    fn grown_as(params: &Self::Params, other: &Self::Params) -> Self::Params;
 }
 
 impl<S: MergeShape> ScalableFilter<S> {
@@ -103,7 +103,7 @@ impl<S: MergeShape> ScalableFilter<S> {
             table.push(last);
             table.extend(copies);
             self.older = table.into_boxed_slice();
-            self.common = S::grown_as(&self.common, &longest.common);
+            self.params = S::grown_as(&self.params, &longest.params);
         }
         Ok(())
     }

@@ -1,15 +1,15 @@
 //! Which filters and layers of RedisBloom's layout can be merged.
 
 use super::MergeShape;
-use crate::bloom::redisbloom::geometry::Shape;
-use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
+use crate::bloom::redisbloom::geometry::RedisBloomShape;
+use crate::bloom::redisbloom::{RedisBloomFilter, RedisBloomLayer, RedisBloomParams};
 use crate::error::Parameter;
 
-impl MergeShape for Shape {
+impl MergeShape for RedisBloomShape {
     /// The capacity of the first layer is that of its bits: a merge may have raised the field.
     fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
-        let options = |filter: &RedisBloomFilter| filter.common().options.without_scaling();
+        let options = |filter: &RedisBloomFilter| filter.params().options.without_scaling();
         let bits =
             |filter: &RedisBloomFilter| filter.layers().next().map(|layer| layer.shape().bits);
         if options(one) != options(other) {
@@ -27,7 +27,7 @@ impl MergeShape for Shape {
 
     fn differs(one: &RedisBloomLayer, other: &RedisBloomLayer, index: u32) -> Option<Parameter> {
         let shape = |layer: &RedisBloomLayer| {
-            let &Shape { bits, log2_bits, hashes, .. } = layer.shape();
+            let &RedisBloomShape { bits, log2_bits, hashes, .. } = layer.shape();
             (bits, log2_bits, hashes)
         };
         (shape(one) != shape(other)).then_some(Parameter::Layer(index))
@@ -38,7 +38,7 @@ impl MergeShape for Shape {
         self.capacity = self.capacity.max(len);
     }
 
-    fn grown_as(common: &Common, _other: &Common) -> Common {
-        *common
+    fn grown_as(params: &RedisBloomParams, _other: &RedisBloomParams) -> RedisBloomParams {
+        *params
     }
 }

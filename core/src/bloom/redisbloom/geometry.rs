@@ -70,7 +70,7 @@ impl Options {
 
 /// Everything about a layer but its bits, as RedisBloom stores it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct RedisBloomShape {
     /// Items that the layer is sized for.
     pub capacity: u64,
     /// The target rate of the layer.
@@ -87,7 +87,7 @@ pub struct Shape {
     pub len: u64,
 }
 
-impl Shape {
+impl RedisBloomShape {
     /// The shape of a new layer.
     ///
     /// # Errors

@@ -13,8 +13,8 @@
 //! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`.
 
 use super::RedisBloomFilter;
-use super::geometry::{Options, Shape};
-use super::layer::{Common, RedisBloomLayer};
+use super::geometry::{Options, RedisBloomShape};
+use super::layer::{RedisBloomLayer, RedisBloomParams};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::header_fields::FieldReader;
@@ -30,21 +30,21 @@ impl RedisBloomFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`Shape::new`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    /// Those of [`RedisBloomShape::new`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn new(
         capacity: u64,
         error_rate: f64,
-        common: Common,
+        params: RedisBloomParams,
         permit: Permit,
     ) -> Result<Self, Error> {
-        let first_error = if common.options.is_fixed() { error_rate } else { error_rate * 0.5 };
-        let shape = Shape::new(common.options, capacity, first_error)?;
-        Self::with_plan(common, &shape.into(), permit)
+        let first_error = if params.options.is_fixed() { error_rate } else { error_rate * 0.5 };
+        let shape = RedisBloomShape::new(params.options, capacity, first_error)?;
+        Self::with_plan(params, &shape.into(), permit)
     }
 
     /// The capacity and the target rate that the first layer stands for, and the growth.
     pub fn spec(&self) -> Spec {
-        let &Common { options, expansion } = self.common();
+        let &RedisBloomParams { options, expansion } = self.params();
         let first = self.layers().next().map(RedisBloomLayer::shape);
         let (capacity, first_error) = first.map_or((0, 0.0), |it| (it.capacity, it.error));
         if options.is_fixed() {
@@ -59,8 +59,8 @@ impl RedisBloomFilter {
         let mut bytes = Vec::with_capacity(FIRST_BYTES + LAYER_BYTES * self.layer_count() as usize);
         bytes.extend(self.len().to_le_bytes());
         bytes.extend(self.layer_count().to_le_bytes());
-        bytes.extend(self.common().options.bits().to_le_bytes());
-        bytes.extend(self.common().expansion.to_le_bytes());
+        bytes.extend(self.params().options.bits().to_le_bytes());
+        bytes.extend(self.params().expansion.to_le_bytes());
         for (layer, len) in self.layers_with_len() {
             let shape = layer.shape();
             bytes.extend((shape.bits / 8).to_le_bytes());
@@ -94,7 +94,7 @@ impl RedisBloomFilter {
     /// # Errors
     ///
     /// [`Error::Header`].
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Shape>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<RedisBloomShape>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);
@@ -124,16 +124,16 @@ impl RedisBloomFilter {
         if items != total {
             return Err(HeaderError::Total(total).into());
         }
-        Ok(Description { common: Common { options, expansion }, plans, newest_len })
+        Ok(Description { params: RedisBloomParams { options, expansion }, plans, newest_len })
     }
 }
 
 /// The shape in the bytes of a layer; `None` if its numbers contradict each other.
-fn decode_layer(bytes: &[u8; LAYER_BYTES]) -> Option<Shape> {
+fn decode_layer(bytes: &[u8; LAYER_BYTES]) -> Option<RedisBloomShape> {
     let mut fields = FieldReader::new(bytes);
     let byte_count = u64::from_le_bytes(fields.take());
     let bits = u64::from_le_bytes(fields.take());
-    let shape = Shape {
+    let shape = RedisBloomShape {
         bits,
         len: u64::from_le_bytes(fields.take()),
         error: f64::from_le_bytes(fields.take()),

@@ -1,6 +1,6 @@
 //! One Bloom filter of fixed capacity in RedisBloom's layout.
 
-use super::geometry::{Options, Shape};
+use super::geometry::{Options, RedisBloomShape};
 use crate::bloom::classic::ClassicShape;
 use crate::bloom::classic::indexes::{Modulus, Whole};
 use crate::bloom::layer::{Layer, Plan, Rules, sealed};
@@ -16,11 +16,11 @@ const HEAD_BYTES: u64 = 32;
 const LAYER_BYTES: u64 = 64;
 
 /// A layer in RedisBloom's layout.
-pub type RedisBloomLayer = Layer<Shape>;
+pub type RedisBloomLayer = Layer<RedisBloomShape>;
 
 /// What the layers of a filter have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Common {
+pub struct RedisBloomParams {
     /// How the filter is hashed, sized and grown.
     pub options: Options,
     /// The expansion. RedisBloom stores it even if the filter does not grow.
@@ -29,25 +29,25 @@ pub struct Common {
 
 impl RedisBloomLayer {
     /// A layer of this shape with these bits; `None` if the shape has another number of bits.
-    pub(crate) fn with_words(shape: Shape, words: Words) -> Option<Self> {
+    pub(crate) fn with_words(shape: RedisBloomShape, words: Words) -> Option<Self> {
         let is_whole = words.len().checked_mul(64) == Some(shape.bits);
         is_whole.then(|| Plan::from(shape).with(words))
     }
 }
 
-impl sealed::Sealed for Shape {}
+impl sealed::Sealed for RedisBloomShape {}
 
-impl Rules for Shape {
+impl Rules for RedisBloomShape {
     const LAYOUT: Layout = Layout::RedisBloom;
-    type Common = Common;
+    type Params = RedisBloomParams;
     /// True for hashes of 64 bits.
     type Seed = bool;
     type Hash = Pair;
     type Divisor = Modulus;
 
     #[inline(always)]
-    fn seed(common: &Common) -> bool {
-        common.options.is_64_bit()
+    fn seed(params: &RedisBloomParams) -> bool {
+        params.options.is_64_bit()
     }
 
     #[inline(always)]
@@ -70,21 +70,21 @@ impl Rules for Shape {
     }
 
     fn successor(
-        common: &Common,
+        params: &RedisBloomParams,
         last: &Plan<Self>,
         index: u32,
         _capacity: u64,
-    ) -> Result<(Common, Plan<Self>), Error> {
+    ) -> Result<(RedisBloomParams, Plan<Self>), Error> {
         let last = last.shape;
-        if common.options.is_fixed() {
+        if params.options.is_fixed() {
             return Err(Error::Full(last.capacity));
         }
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
-        let capacity = last.capacity.checked_mul(common.expansion.into());
+        let capacity = last.capacity.checked_mul(params.expansion.into());
         let capacity = capacity.ok_or(Error::Capacity(u64::MAX))?;
-        Ok((*common, Self::new(common.options, capacity, last.error * 0.5)?.into()))
+        Ok((*params, Self::new(params.options, capacity, last.error * 0.5)?.into()))
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
@@ -92,7 +92,7 @@ impl Rules for Shape {
     }
 }
 
-impl ClassicShape for Shape {
+impl ClassicShape for RedisBloomShape {
     const PLAIN: u32 = 0;
     type Reduction = Whole;
 
@@ -101,7 +101,7 @@ impl ClassicShape for Shape {
     }
 
     fn modulus(&self) -> u64 {
-        Shape::modulus(self)
+        RedisBloomShape::modulus(self)
     }
 
     #[inline(always)]

@@ -21,7 +21,7 @@ pub mod header;
 pub mod layer;
 mod rdb;
 
-pub use layer::{Common, RedisBloomLayer};
+pub use layer::{RedisBloomLayer, RedisBloomParams};
 
 /// A filter in RedisBloom's layout.
-pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<geometry::Shape>;
+pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<geometry::RedisBloomShape>;

@@ -12,8 +12,8 @@
 //! also has neither bits nor log2_bits.
 
 use super::RedisBloomFilter;
-use super::geometry::{Options, Shape};
-use super::layer::{Common, RedisBloomLayer};
+use super::geometry::{Options, RedisBloomShape};
+use super::layer::{RedisBloomLayer, RedisBloomParams};
 use crate::bloom::scalable::request;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
@@ -27,10 +27,10 @@ const OLD_GROWTH: u32 = 2;
 impl RedisBloomFilter {
     /// Writes all after the number of items.
     pub(crate) fn encode_fields(&self, to: &mut impl WriteFields) {
-        let common = self.common();
+        let params = self.params();
         to.unsigned(self.layer_count().into());
-        to.unsigned(common.options.bits().into());
-        to.unsigned(common.expansion.into());
+        to.unsigned(params.options.bits().into());
+        to.unsigned(params.expansion.into());
         for (layer, len) in self.layers_with_len() {
             let shape = layer.shape();
             to.unsigned(shape.capacity);
@@ -77,12 +77,12 @@ impl RedisBloomFilter {
             let layer = decode_layer(from, version, |new| {
                 let older = bytes;
                 bytes = older.saturating_add(new);
-                request::<Shape>(permit, [new], older, index + 1)
+                request::<RedisBloomShape>(permit, [new], older, index + 1)
             })?;
             let layer = layer.ok_or(Error::from(HeaderError::Layer(index)))?;
             try_push(&mut layers, layer)?;
         }
-        let filter = Self::from_members(Common { options, expansion }, layers);
+        let filter = Self::from_members(RedisBloomParams { options, expansion }, layers);
         Ok(filter.ok_or(Error::from(HeaderError::Layers(0)))?)
     }
 }
@@ -104,7 +104,7 @@ fn decode_layer<R: ReadFields>(
     grant(bits / 8)?;
     let words = read_words(from, bits / 8)?;
     let len = from.unsigned()?;
-    let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };
+    let shape = RedisBloomShape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };
     Ok(words
         .filter(|_| shape.is_sound())
         .and_then(|words| RedisBloomLayer::with_words(shape, words)))

@@ -7,7 +7,7 @@
 //! ```
 
 use super::ValkeyFilter;
-use super::layer::{Common, Shape, ValkeyLayer};
+use super::layer::{ValkeyLayer, ValkeyParams, ValkeyShape};
 use super::valid::{LayerChecks, check_seed};
 use crate::bloom::scalable::request;
 use crate::error::{Error, ValkeyError};
@@ -24,7 +24,7 @@ pub const HEADER_BYTES: usize = 45;
 const VERSION: u8 = 1;
 
 /// The number of bytes of a layer.
-pub(super) fn blob_bytes(shape: &Shape) -> u64 {
+pub(super) fn blob_bytes(shape: &ValkeyShape) -> u64 {
     shape.bytes.saturating_add(HEADER_BYTES as u64)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn encode(layer: &ValkeyLayer, seed: &Seed, to: &mut SparseBytes) {
 /// # Errors
 ///
 /// [`ValkeyError::Length`], [`ValkeyError::LayerVersion`].
-fn decode(blob: &[u8], capacity: u64) -> Result<(Shape, Seed, &[u8]), ValkeyError> {
+fn decode(blob: &[u8], capacity: u64) -> Result<(ValkeyShape, Seed, &[u8]), ValkeyError> {
     let length = ValkeyError::Length(blob.len() as u64);
     let (header, bits) = blob.split_at_checked(HEADER_BYTES).ok_or(length)?;
     let mut header = FieldReader::new(header);
@@ -55,12 +55,12 @@ fn decode(blob: &[u8], capacity: u64) -> Result<(Shape, Seed, &[u8]), ValkeyErro
     if bytes != bits.len() as u64 {
         return Err(length);
     }
-    Ok((Shape { capacity, bytes, hashes }, header.take(), bits))
+    Ok((ValkeyShape { capacity, bytes, hashes }, header.take(), bits))
 }
 
 /// A filter that is put together from the bytes of its layers, oldest first.
 pub(super) struct Assembly<'p> {
-    common: Common,
+    params: ValkeyParams,
     valid: LayerChecks,
     layers: Vec<ValkeyLayer>,
     newest_len: u64,
@@ -71,9 +71,9 @@ pub(super) struct Assembly<'p> {
 
 impl<'p> Assembly<'p> {
     /// A filter of `count` layers. Their seed is that of the first layer.
-    pub(super) fn new(common: Common, count: u64, permit: Permit<'p>) -> Result<Self, Error> {
-        let valid = LayerChecks::new(count, common.error_rate, common.tightening)?;
-        Ok(Self { common, valid, layers: Vec::new(), newest_len: 0, bytes: 0, permit })
+    pub(super) fn new(params: ValkeyParams, count: u64, permit: Permit<'p>) -> Result<Self, Error> {
+        let valid = LayerChecks::new(count, params.error_rate, params.tightening)?;
+        Ok(Self { params, valid, layers: Vec::new(), newest_len: 0, bytes: 0, permit })
     }
 
     /// The number of layers.
@@ -101,14 +101,14 @@ impl<'p> Assembly<'p> {
         let (shape, seed, bits) = decode(blob, capacity)?;
         let index = self.layers.len() as u32;
         if index == 0 {
-            check_seed(self.common.is_random, &seed)?;
-            self.common.seed = seed;
+            check_seed(self.params.is_random, &seed)?;
+            self.params.seed = seed;
         }
-        if self.common.seed != seed {
+        if self.params.seed != seed {
             return Err(ValkeyError::Seed(index).into());
         }
         self.valid.check_next(&shape, items)?;
-        request::<Shape>(self.permit, [shape.bytes], self.bytes, index + 1)?;
+        request::<ValkeyShape>(self.permit, [shape.bytes], self.bytes, index + 1)?;
         let mut layer = ValkeyLayer::build(&shape.into())?;
         copy_to_zeros(layer.words.as_mut_bytes(), bits);
         self.bytes = self.bytes.saturating_add(shape.bytes);
@@ -126,7 +126,7 @@ impl<'p> Assembly<'p> {
         if self.layers.len() != self.valid.count() as usize {
             return Err(missing.into());
         }
-        let filter = ValkeyFilter::from_members(self.common, self.layers);
+        let filter = ValkeyFilter::from_members(self.params, self.layers);
         let mut filter = filter.ok_or(missing)?;
         filter.newest_len = self.newest_len;
         Ok(filter)

@@ -14,8 +14,8 @@
 //! headers of this project.
 
 use super::ValkeyFilter;
-use super::layer::{Common, Shape};
-use super::valid::{LayerChecks, check_common, random_flag};
+use super::layer::{ValkeyParams, ValkeyShape};
+use super::valid::{LayerChecks, check_params, random_flag};
 use crate::bloom::length::{pad_header, padded_len};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
@@ -36,17 +36,17 @@ impl ValkeyFilter {
 
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
-        let common = self.common();
+        let params = self.params();
         let mut bytes = Vec::with_capacity(FIRST_BYTES + LAYER_BYTES * self.layer_count() as usize);
         bytes.extend(MAGIC);
         bytes.extend(VERSION.to_le_bytes());
-        bytes.extend([common.is_random.into(), 0]);
+        bytes.extend([params.is_random.into(), 0]);
         bytes.extend(self.layer_count().to_le_bytes());
-        bytes.extend(common.expansion.to_le_bytes());
+        bytes.extend(params.expansion.to_le_bytes());
         bytes.extend([0; 4]);
-        bytes.extend(common.error_rate.to_le_bytes());
-        bytes.extend(common.tightening.to_le_bytes());
-        bytes.extend(common.seed);
+        bytes.extend(params.error_rate.to_le_bytes());
+        bytes.extend(params.tightening.to_le_bytes());
+        bytes.extend(params.seed);
         bytes.extend(self.newest_len().to_le_bytes());
         for layer in self.layers() {
             let shape = layer.shape();
@@ -78,7 +78,7 @@ impl ValkeyFilter {
     /// # Errors
     ///
     /// Those of [`ValkeyFilter::decode_header`] without those of memory.
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<Shape>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<ValkeyShape>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, rest) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = FieldReader::new(first);
@@ -98,8 +98,8 @@ impl ValkeyFilter {
         let seed = first.take();
         let newest_len = u64::from_le_bytes(first.take());
         let is_random = random_flag(is_random.into())?;
-        let common = Common { expansion, error_rate, tightening, seed, is_random };
-        check_common(&common)?;
+        let params = ValkeyParams { expansion, error_rate, tightening, seed, is_random };
+        check_params(&params)?;
         let mut layers = LayerChecks::new(count.into(), error_rate, tightening)?;
         let used = LAYER_BYTES * count as usize;
         let (records, padding) = rest.split_at_checked(used).ok_or(length)?;
@@ -113,7 +113,7 @@ impl ValkeyFilter {
             let capacity = u64::from_le_bytes(record.take());
             let bytes = u64::from_le_bytes(record.take());
             let hashes = u32::from_le_bytes(record.take());
-            let shape = Shape { capacity, bytes, hashes };
+            let shape = ValkeyShape { capacity, bytes, hashes };
             let items = if layers.is_last() { newest_len } else { capacity };
             layers.check_next(&shape, items)?;
             is_reserved_zero &= record.take() == [0; 4];
@@ -122,6 +122,6 @@ impl ValkeyFilter {
         if !is_reserved_zero || padding.iter().any(|&byte| byte != 0) {
             return Err(HeaderError::Reserved.into());
         }
-        Ok(Description { common, plans, newest_len })
+        Ok(Description { params, plans, newest_len })
     }
 }

@@ -24,7 +24,7 @@ const MIN_ELEMENTS: u64 = 4;
 
 /// Everything about a layer but its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct ValkeyShape {
     /// Items that the layer is sized for. An older layer counts as many.
     pub capacity: u64,
     pub bytes: u64,
@@ -32,7 +32,7 @@ pub struct Shape {
     pub hashes: u32,
 }
 
-impl Shape {
+impl ValkeyShape {
     /// The shape of a new layer. `rate` is above 0 and below 1.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ impl Shape {
 
 /// What the layers of a filter have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Common {
+pub struct ValkeyParams {
     /// The capacity of a layer divided by that of the layer before it; 0 if the filter does not
     /// grow.
     pub expansion: u32,
@@ -64,20 +64,20 @@ pub struct Common {
 }
 
 /// A layer in valkey-bloom's layout. An older layer is full: files have no number of its items.
-pub type ValkeyLayer = Layer<Shape>;
+pub type ValkeyLayer = Layer<ValkeyShape>;
 
-impl sealed::Sealed for Shape {}
+impl sealed::Sealed for ValkeyShape {}
 
-impl Rules for Shape {
+impl Rules for ValkeyShape {
     const LAYOUT: Layout = Layout::ValkeyBloom;
-    type Common = Common;
+    type Params = ValkeyParams;
     type Seed = Seed;
     type Hash = Pair;
     type Divisor = Modulus;
 
     #[inline(always)]
-    fn seed(common: &Common) -> Seed {
-        common.seed
+    fn seed(params: &ValkeyParams) -> Seed {
+        params.seed
     }
 
     #[inline(always)]
@@ -101,23 +101,23 @@ impl Rules for Shape {
     }
 
     fn successor(
-        common: &Common,
+        params: &ValkeyParams,
         last: &Plan<Self>,
         index: u32,
         capacity: u64,
-    ) -> Result<(Common, Plan<Self>), Error> {
-        if common.expansion == 0 {
+    ) -> Result<(ValkeyParams, Plan<Self>), Error> {
+        if params.expansion == 0 {
             return Err(Error::Full(last.capacity()));
         }
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
-        let own = last.capacity().saturating_mul(common.expansion.into());
+        let own = last.capacity().saturating_mul(params.expansion.into());
         if capacity.saturating_add(own) > MAX_CAPACITY {
             return Err(ValkeyError::Capacity(own).into());
         }
-        let rate = valid_rate(common.error_rate, common.tightening, index + 1)?;
-        Ok((*common, Self::new(own, rate)?.into()))
+        let rate = valid_rate(params.error_rate, params.tightening, index + 1)?;
+        Ok((*params, Self::new(own, rate)?.into()))
     }
 
     /// What valkey-bloom counts: its vector of layers begins with one element, and doubles from
@@ -129,7 +129,7 @@ impl Rules for Shape {
     }
 }
 
-impl ClassicShape for Shape {
+impl ClassicShape for ValkeyShape {
     const PLAIN: u32 = PLAIN;
     type Reduction = BelowPrime;
 

@@ -25,7 +25,7 @@ pub mod rdb;
 pub mod sizing;
 pub mod valid;
 
-pub use layer::{Common, ValkeyLayer};
+pub use layer::{ValkeyLayer, ValkeyParams};
 
 /// A filter in valkey-bloom's layout.
-pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<layer::Shape>;
+pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<layer::ValkeyShape>;

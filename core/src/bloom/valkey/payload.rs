@@ -9,7 +9,7 @@
 
 use super::ValkeyFilter;
 use super::blob::{Assembly, blob_bytes, encode};
-use super::layer::Common;
+use super::layer::ValkeyParams;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
 use crate::hash::siphash::FIXED_SEED;
@@ -25,7 +25,7 @@ const LAYER_BYTES: u64 = 24;
 impl ValkeyFilter {
     /// The payload. Pages of the bits that were never touched take no memory in it either.
     pub fn encode_payload(&self) -> Result<SparseBytes, Error> {
-        let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
+        let &ValkeyParams { expansion, error_rate, tightening, seed, is_random } = self.params();
         let of_layers = self.layers().map(|layer| blob_bytes(layer.shape()) + LAYER_BYTES);
         let length = of_layers.fold(FIRST_BYTES as u64, u64::saturating_add);
         let mut bytes = SparseBytes::with_capacity(length)?;
@@ -67,8 +67,9 @@ impl ValkeyFilter {
         let [is_random] = first.take();
         let is_random = random_flag(is_random.into())?;
         let count = u64::from_le_bytes(first.take());
-        let common = Common { expansion, error_rate, tightening, seed: FIXED_SEED, is_random };
-        let mut filter = Assembly::new(common, count, permit)?;
+        let params =
+            ValkeyParams { expansion, error_rate, tightening, seed: FIXED_SEED, is_random };
+        let mut filter = Assembly::new(params, count, permit)?;
         for _ in 0..filter.count() {
             let (size, blob) = rest.split_first_chunk().ok_or(length)?;
             let size = usize::try_from(u64::from_le_bytes(*size)).map_err(|_| length)?;

@@ -8,7 +8,7 @@
 
 use super::ValkeyFilter;
 use super::blob::{Assembly, blob_bytes, encode};
-use super::layer::Common;
+use super::layer::ValkeyParams;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
 use crate::hash::siphash::FIXED_SEED;
@@ -26,7 +26,7 @@ impl ValkeyFilter {
     ///
     /// [`Error::OutOfMemory`]; not all fields were written then.
     pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
-        let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
+        let &ValkeyParams { expansion, error_rate, tightening, seed, is_random } = self.params();
         to.unsigned(self.layer_count().into());
         to.unsigned(expansion.into());
         to.number(error_rate);
@@ -62,8 +62,9 @@ impl ValkeyFilter {
             u32::try_from(expansion).map_err(|_| Error::from(ValkeyError::Expansion(expansion)))?;
         let (error_rate, tightening) = (from.number()?, from.number()?);
         let is_random = random_flag(from.unsigned()?).map_err(Error::from)?;
-        let common = Common { expansion, error_rate, tightening, seed: FIXED_SEED, is_random };
-        let mut filter = Assembly::new(common, count, permit)?;
+        let params =
+            ValkeyParams { expansion, error_rate, tightening, seed: FIXED_SEED, is_random };
+        let mut filter = Assembly::new(params, count, permit)?;
         for _ in 0..filter.count() {
             let capacity = from.unsigned()?;
             let items = if filter.is_last() { from.unsigned()? } else { capacity };

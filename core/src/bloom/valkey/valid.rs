@@ -7,7 +7,7 @@
 //! valkey-bloom checks less, and bytes that it does not check end its server. What it writes itself
 //! passes.
 
-use super::layer::{Common, Shape};
+use super::layer::{ValkeyParams, ValkeyShape};
 use super::sizing::{MAX_CAPACITY, valid_rate};
 use crate::error::{Error, ValkeyError};
 use crate::hash::siphash::{FIXED_SEED, Seed};
@@ -34,9 +34,9 @@ pub fn check_rates(error_rate: f64, tightening: f64) -> Result<(), ValkeyError> 
 /// # Errors
 ///
 /// Those of [`check_rates`], and [`ValkeyError::FixedSeed`].
-pub fn check_common(common: &Common) -> Result<(), ValkeyError> {
-    check_rates(common.error_rate, common.tightening)?;
-    check_seed(common.is_random, &common.seed)
+pub fn check_params(params: &ValkeyParams) -> Result<(), ValkeyError> {
+    check_rates(params.error_rate, params.tightening)?;
+    check_seed(params.is_random, &params.seed)
 }
 
 /// Checks a seed that is said to be random or not.
@@ -100,12 +100,12 @@ impl LayerChecks {
     /// # Errors
     ///
     /// [`ValkeyError::Capacity`], [`Error::ErrorRateTooSmall`].
-    pub fn next_shape(&self, capacity: u64) -> Result<Shape, Error> {
+    pub fn next_shape(&self, capacity: u64) -> Result<ValkeyShape, Error> {
         if self.capacity.saturating_add(capacity) > MAX_CAPACITY {
             return Err(ValkeyError::Capacity(capacity).into());
         }
         let rate = valid_rate(self.error_rate, self.tightening, self.index)?;
-        Ok(Shape::new(capacity, rate)?)
+        Ok(ValkeyShape::new(capacity, rate)?)
     }
 
     /// Checks the next layer, which holds `items` items. An older layer is full, and the bits of
@@ -115,9 +115,9 @@ impl LayerChecks {
     ///
     /// [`ValkeyError::Capacity`], [`Error::ErrorRateTooSmall`], [`ValkeyError::Items`],
     /// [`ValkeyError::Bytes`], [`ValkeyError::Hashes`].
-    pub fn check_next(&mut self, shape: &Shape, items: u64) -> Result<(), Error> {
+    pub fn check_next(&mut self, shape: &ValkeyShape, items: u64) -> Result<(), Error> {
         let (layer, capacity) = (self.index, shape.capacity);
-        let Shape { bytes, hashes, .. } = self.next_shape(capacity)?;
+        let ValkeyShape { bytes, hashes, .. } = self.next_shape(capacity)?;
         if items > capacity || !self.is_last() && items < capacity {
             return Err(ValkeyError::Items { layer, items, capacity }.into());
         }

@@ -9,7 +9,7 @@ use super::ring::{Large, Ring};
 use super::size::{is_small, size_with};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
-use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common, Filter, LayerRef};
+use crate::bloom::bloomline::{BlockedParams, BlockedPlan, BlockedShape, Filter, LayerRef};
 use crate::bloom::layer::Rules;
 use crate::bloom::scalable::Increase;
 use crate::error::Error;
@@ -100,7 +100,7 @@ impl WindowedFilter {
     /// range; [`Error::Refused`] by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
-        let (_, plan) = Common::first(spec.regular(), seed)?;
+        let (_, plan) = BlockedParams::first(spec.regular(), seed)?;
         let millis = spec.times().map_or(0, |(window, _)| window);
         let is_small = is_small(&plan, millis, 0, 0);
         let size = |bytes| size_with(is_small, bytes, 1, 0);
@@ -381,7 +381,7 @@ impl WindowedFilter {
         let seed = self.seed;
         let overflow = match self.newest().overflow {
             None => {
-                let (_, first) = Common::first(spec, seed)?;
+                let (_, first) = BlockedParams::first(spec, seed)?;
                 let size = |bits| BlockedShape::size_bytes(bits, 1);
                 request(&mut permit, Layout::Bloomline, [first.bytes()], size)?;
                 Some(try_box(Filter::part(spec, seed, &[first], 0)?)?)

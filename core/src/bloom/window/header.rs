@@ -24,7 +24,7 @@ use super::size::{SMALL_BYTES, is_small};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::SECTOR_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
-use crate::bloom::bloomline::{BlockedPlan, Common, Filter, LayerRef};
+use crate::bloom::bloomline::{BlockedParams, BlockedPlan, Filter, LayerRef};
 use crate::bloom::length::{pad_header, padded_len};
 use crate::error::{Error, HeaderError};
 use crate::header_fields::{FieldReader, FieldWriter};
@@ -140,7 +140,7 @@ impl WindowedDescription {
     /// The filter, with all bits zero.
     fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
-        let (_, plan) = Common::first(spec.regular(), seed)?;
+        let (_, plan) = BlockedParams::first(spec.regular(), seed)?;
         let bytes = layers.each().map(BlockedPlan::bytes);
         let opened = |record: Option<&GenerationRecord>| record.map_or(0, |it| it.opened);
         let span = opened(records.last()) - opened(records.first());

@@ -6,7 +6,7 @@ use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME};
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::irregular::{self, IrregularRecords};
-use crate::bloom::bloomline::{BlockedPlan, BlockedShape, Common};
+use crate::bloom::bloomline::{BlockedParams, BlockedPlan, BlockedShape};
 use crate::bloom::layer::Rules;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
@@ -35,8 +35,8 @@ impl GenerationPlans {
         seed: u64,
     ) -> Result<Self, Error> {
         let mut layers = Self { plans: Vec::new(), ends: ArrayVec::new() };
-        let (_, regular) = Common::first(spec.regular(), seed)?;
-        let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
+        let (_, regular) = BlockedParams::first(spec.regular(), seed)?;
+        let overflow = spec.overflow().map(|spec| BlockedParams::first(spec, seed));
         for record in records {
             try_push(&mut layers.plans, regular)?;
             let too_many = HeaderError::Layers(record.overflow);

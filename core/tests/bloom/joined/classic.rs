@@ -1,7 +1,7 @@
 //! Compaction in RedisBloom's layout: a folded link is the link that would have been built smaller.
 
-use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::chunk::Bits;
 use bloomline_reference::checks::header::{Classic, Header, Link};
 use bloomline_reference::redisbloom::{ModelLayer, Plan};
@@ -10,13 +10,13 @@ use super::{bits, classic, fixed, found, insert, scaling};
 
 /// A filter with these options, of which 1 is no rounding, 2 log2 sizes, 4 hashes of 64 bits.
 pub(super) fn with_options(options: u32, capacity: u64, error: f64) -> RedisBloomFilter {
-    let common = Common { options: Options::from_bits(options), expansion: 2 };
-    RedisBloomFilter::new(capacity, error, common, &mut |_| true).unwrap()
+    let params = RedisBloomParams { options: Options::from_bits(options), expansion: 2 };
+    RedisBloomFilter::new(capacity, error, params, &mut |_| true).unwrap()
 }
 
 /// The bits of the link that the reference model builds with so many bits.
-fn native(options: u32, shape: &Shape, items: u64) -> Vec<u8> {
-    let Shape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
+fn native(options: u32, shape: &RedisBloomShape, items: u64) -> Vec<u8> {
+    let RedisBloomShape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
     let mut model = ModelLayer::new(Plan { capacity, error, hashes, bits, log2_bits });
     for item in (0..items).map(u64::to_le_bytes) {
         model.set(options, &item);
@@ -60,7 +60,7 @@ fn links_fold_by_each_divisor_of_their_words() {
     let mut sizes = std::collections::BTreeSet::new();
     // 720 words: as many divisors as a small number has.
     let template = *classic(fixed(4_000, 0.01)).layers().next().unwrap().shape();
-    let shape = Shape {
+    let shape = RedisBloomShape {
         bits: 720 * 64,
         capacity: (720.0 * 64.0 / template.bits_per_item) as u64,
         ..template
@@ -81,7 +81,7 @@ fn links_fold_by_each_divisor_of_their_words() {
             sizes.insert(folded.bits);
         }
         assert!(folded.bits >= LEAST_BITS, "{divisor}: {folded:?}");
-        let small = Shape { bits: folded.bits, ..shape };
+        let small = RedisBloomShape { bits: folded.bits, ..shape };
         assert!(bits(&filter)[0] == native(5, &small, items), "{divisor}");
         assert!(found(&filter, 0..items).into_iter().all(|found| found));
     }
@@ -89,8 +89,8 @@ fn links_fold_by_each_divisor_of_their_words() {
 }
 
 /// The header of a filter of one link, which holds so many items.
-fn header_of(shape: &Shape, items: u64) -> Vec<u8> {
-    let link = Link { shape: Shape { len: items, ..*shape }, bytes: shape.bits / 8 };
+fn header_of(shape: &RedisBloomShape, items: u64) -> Vec<u8> {
+    let link = Link { shape: RedisBloomShape { len: items, ..*shape }, bytes: shape.bits / 8 };
     let (count, options, expansion) = (1, 5, 2);
     let header = Classic { total: items, count, options, expansion, links: vec![link] };
     Header::Classic(header).encode()

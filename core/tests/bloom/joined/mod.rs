@@ -2,7 +2,7 @@
 
 use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_reference::calls::Calls;
@@ -41,8 +41,8 @@ pub fn classic(spec: Spec) -> RedisBloomFilter {
         Growth::Fixed => 2,
     };
     let options = Options::of_new_filter(spec.growth == Growth::Fixed);
-    let common = Common { options, expansion };
-    RedisBloomFilter::new(spec.capacity, spec.error_rate, common, &mut |_| true).unwrap()
+    let params = RedisBloomParams { options, expansion };
+    RedisBloomFilter::new(spec.capacity, spec.error_rate, params, &mut |_| true).unwrap()
 }
 
 /// Inserts numbers as items. Returns how many were new.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use bloomline_core::bloom::redisbloom::RedisBloomLayer;
-use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
+use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
 use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::golden::file;
@@ -129,7 +129,7 @@ fn rates_and_estimates_of_links_are_unchanged() {
             let error = 0.9 / 1.8f64.powi(exponent);
             for capacity in [1, 2, 77, 1_000, 123_456] {
                 let options = Options::from_bits(options);
-                let shape = Shape::new(options, capacity, error).unwrap();
+                let shape = RedisBloomShape::new(options, capacity, error).unwrap();
                 let mut layer = RedisBloomLayer::build(&shape.into()).unwrap();
                 for len in 0..120 {
                     let len = shape.capacity * len * len * len / 100_000 + len;

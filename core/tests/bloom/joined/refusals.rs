@@ -3,7 +3,7 @@
 use bloomline_core::Error;
 use bloomline_core::bloom::window::WindowedFilter;
 use bloomline_core::error::Parameter;
-use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
+use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Spec};
 
 use crate::window::kinds;
@@ -75,14 +75,14 @@ fn windowed_filters_are_neither_merged_nor_compacted() {
 #[test]
 fn filters_of_valkey_bloom_are_neither_merged_nor_compacted() {
     let plain = own(scaling(100, 0.01, 2));
-    let common = Common {
+    let params = ValkeyParams {
         expansion: 2,
         error_rate: 0.01,
         tightening: 0.5,
         seed: FIXED_SEED,
         is_random: false,
     };
-    let mut filter = AnyFilter::from(ValkeyFilter::new(100, common, &mut |_| true).unwrap());
+    let mut filter = AnyFilter::from(ValkeyFilter::new(100, params, &mut |_| true).unwrap());
     let copy = filter.try_clone(&mut |_| true).unwrap();
     for others in [&[][..], &[&copy], &[&plain]] {
         assert_eq!(refusal(&filter, others), Error::OfValkeyBloom);

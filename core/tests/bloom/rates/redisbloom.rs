@@ -9,14 +9,14 @@
 //! whose bits are the same.
 
 use bloomline_core::bloom::redisbloom::RedisBloomLayer;
-use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
+use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
 use bloomline_core::hash::murmur2::pair_64;
 use bloomline_core::simd::Scalar;
 use bloomline_reference::random::{Estimate, Random};
 
 /// A full layer.
 fn filled(capacity: u64, error_rate: f64, seed: u64) -> RedisBloomLayer {
-    let shape = Shape::new(Options::of_new_filter(true), capacity, error_rate).unwrap();
+    let shape = RedisBloomShape::new(Options::of_new_filter(true), capacity, error_rate).unwrap();
     let mut layer = RedisBloomLayer::build(&shape.into()).unwrap();
     for item in 0..capacity {
         let spot = layer.locate(&pair_64(&(seed << 32 | item).to_le_bytes()));

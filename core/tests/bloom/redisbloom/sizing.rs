@@ -1,8 +1,8 @@
 //! Sizes in RedisBloom's layout, compared with the reference model.
 
 use bloomline_core::bloom::layer::Rules;
-use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::math::ln::ln;
 
 use bloomline_reference::redisbloom::Plan;
@@ -10,8 +10,8 @@ use bloomline_reference::redisbloom::Plan;
 /// Larger layers are not built, so that the growth after them is not tested.
 const MOST_BITS: u64 = 1 << 22;
 
-fn plan_of(shape: &Shape) -> Plan {
-    let Shape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
+fn plan_of(shape: &RedisBloomShape) -> Plan {
+    let RedisBloomShape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
     Plan { capacity, error, hashes, bits, log2_bits }
 }
 
@@ -24,8 +24,8 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
             let capacity = (1.45f64.powi(size as i32) as u64).clamp(1, 1 << 30) + u64::from(size);
             for (options, expansion) in [(5, 2), (5, 3), (4, 2), (0, 1)] {
                 filters += 1;
-                let common = Common { options: Options::from_bits(options), expansion };
-                let mut shape = Shape::new(common.options, capacity, error).ok();
+                let params = RedisBloomParams { options: Options::from_bits(options), expansion };
+                let mut shape = RedisBloomShape::new(params.options, capacity, error).ok();
                 let mut plan = Plan::new(options, capacity, error);
                 for index in 0..4 {
                     let (Some(here), Some(expected)) = (shape, plan) else {
@@ -42,7 +42,7 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
                     if here.bits > MOST_BITS {
                         break;
                     }
-                    let next = Shape::successor(&common, &here.into(), index, 0).ok();
+                    let next = RedisBloomShape::successor(&params, &here.into(), index, 0).ok();
                     shape = next.map(|(_, plan)| *plan.shape());
                     plan = Plan::new(
                         options,
@@ -64,10 +64,12 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
 #[test]
 fn layer_of_the_smallest_target_rate_is_decoded_again() {
     let options = Options::of_new_filter(true);
-    let shape = Shape::new(options, 100, 5e-324).unwrap();
+    let shape = RedisBloomShape::new(options, 100, 5e-324).unwrap();
     assert_eq!((shape.hashes, shape.is_sound()), (1_075, true));
     let filter =
-        RedisBloomFilter::new(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true)
-            .unwrap();
+        RedisBloomFilter::new(100, 5e-324, RedisBloomParams { options, expansion: 2 }, &mut |_| {
+            true
+        })
+        .unwrap();
     assert!(RedisBloomFilter::decode_header(&filter.encode_header(), &mut |_| true).is_ok());
 }

@@ -3,15 +3,15 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
 use bloomline_core::host::AnyFilter;
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 use bloomline_reference::strict_loader::assert_loads;
 
 fn new(options: u32, capacity: u64, error: f64, expansion: u32) -> AnyFilter {
-    let common = Common { options: Options::from_bits(options), expansion };
-    RedisBloomFilter::new(capacity, error, common, &mut |_| true).unwrap().into()
+    let params = RedisBloomParams { options: Options::from_bits(options), expansion };
+    RedisBloomFilter::new(capacity, error, params, &mut |_| true).unwrap().into()
 }
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {

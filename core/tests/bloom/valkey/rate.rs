@@ -1,15 +1,16 @@
 //! The false-positive rate of a grown filter, which docs/how-to/migrating-from-valkey-bloom.md
 //! gives.
 
-use bloomline_core::host::valkey::{Common, Seed, ValkeyFilter};
+use bloomline_core::host::valkey::{Seed, ValkeyFilter, ValkeyParams};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
 /// The rate of a filter that has grown from 100 to a million items.
 fn grown_rate(seed: Seed) -> f64 {
     const ASKED: u32 = 100_000;
-    let common = Common { expansion: 2, error_rate: 0.01, tightening: 0.5, seed, is_random: true };
-    let mut filter = ValkeyFilter::new(100, common, &mut |_| true).expect("a filter");
+    let params =
+        ValkeyParams { expansion: 2, error_rate: 0.01, tightening: 0.5, seed, is_random: true };
+    let mut filter = ValkeyFilter::new(100, params, &mut |_| true).expect("a filter");
     let added: Vec<_> = (0..1_000_000u32).map(u32::to_le_bytes).collect();
     filter.insert_each(&mut added.iter().map(AsRef::as_ref), 0, &mut |_| true, &mut |result| {
         _ = result.expect("room")

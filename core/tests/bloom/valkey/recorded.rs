@@ -1,7 +1,7 @@
 //! Filters recorded from valkey-bloom: equal bytes, replies and answers.
 
 use bloomline_core::Error;
-use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
+use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Demand, Growth};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::assert_reloads;
@@ -67,8 +67,8 @@ fn granted(_: Demand) -> bool {
 fn empty(filter: &Recorded) -> ValkeyFilter {
     let (_, expansion, error_rate, tightening, is_random) = filter.head();
     let (capacity, seed) = filter.first_layer();
-    let common = Common { expansion, error_rate, tightening, seed, is_random };
-    ValkeyFilter::new(capacity, common, &mut granted).expect("a filter")
+    let params = ValkeyParams { expansion, error_rate, tightening, seed, is_random };
+    ValkeyFilter::new(capacity, params, &mut granted).expect("a filter")
 }
 
 fn fields(filter: &ValkeyFilter) -> Vec<Field> {
@@ -139,7 +139,7 @@ fn recorded_payloads_give_equal_bytes_and_answers() {
         const LEAST: Error = Error::ErrorRateTooSmall(1.424047269444609e-308);
         let limit = 128 << 20;
         let spec = filter.spec();
-        let reach = ValkeyFilter::reach(spec.capacity, filter.common(), limit).expect("a reach");
+        let reach = ValkeyFilter::reach(spec.capacity, filter.params(), limit).expect("a reach");
         if let Growth::Scaling { .. } = spec.growth {
             assert_eq!(recorded.info("Max scaled capacity"), Some(reach.capacity), "{name}");
             match reach.end {
@@ -163,7 +163,7 @@ fn recorded_payloads_give_equal_bytes_and_answers() {
 
 #[test]
 fn first_layers_have_any_rate() {
-    let common = Common {
+    let params = ValkeyParams {
         expansion: 2,
         error_rate: 0.0,
         tightening: 0.5,
@@ -171,8 +171,8 @@ fn first_layers_have_any_rate() {
         is_random: false,
     };
     for error_rate in [5e-324, 1e-310, f64::MIN_POSITIVE, 0.9999999999999999] {
-        let common = Common { error_rate, ..common };
-        let mut filter = ValkeyFilter::new(100, common, &mut granted).expect("a filter");
+        let params = ValkeyParams { error_rate, ..params };
+        let mut filter = ValkeyFilter::new(100, params, &mut granted).expect("a filter");
         for number in 0..100u64 {
             filter.insert_item(&number.to_le_bytes(), 0, &mut granted).expect("room");
         }
@@ -218,14 +218,14 @@ fn copies_of_untouched_filters_take_no_memory() {
         }
     }
 
-    let common = Common {
+    let params = ValkeyParams {
         expansion: 2,
         error_rate: 0.01,
         tightening: 0.5,
         seed: FIXED_SEED,
         is_random: false,
     };
-    let mut filter = ValkeyFilter::new(200_000_000, common, &mut granted).expect("a filter");
+    let mut filter = ValkeyFilter::new(200_000_000, params, &mut granted).expect("a filter");
     filter.insert_item(b"item", 0, &mut granted).expect("room");
     let mut touched = Touched::default();
     filter.encode_fields(&mut touched).expect("memory");

@@ -146,14 +146,14 @@ fn sums_near_the_prime_are_reduced_by_it() {
 fn bits_of_forged_hashes_equal_those_of_the_model() {
     use bloomline_core::bloom::layer::Part;
     use bloomline_core::bloom::valkey::ValkeyLayer;
-    use bloomline_core::bloom::valkey::layer::Shape;
+    use bloomline_core::bloom::valkey::layer::ValkeyShape;
 
     let mut random = Random::new(45);
     let near_the_end = |random: &mut Random| u64::MAX - random.below(200);
     for round in 0..3_000u64 {
         let capacity = 1 + random.below(400);
         let rate = rate(&mut random).max(1e-30);
-        let shape = Shape::new(capacity, rate).expect("a shape");
+        let shape = ValkeyShape::new(capacity, rate).expect("a shape");
         let mut layer = ValkeyLayer::build(&shape.into()).expect("memory");
         let mut model = valkey::ModelLayer::new(capacity, rate);
         let spot = match round % 3 {

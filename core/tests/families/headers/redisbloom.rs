@@ -1,7 +1,7 @@
 //! Headers in RedisBloom's layout, and the values that have the same numbers. Wrong sums are
 //! repaired in values, and refused in headers.
 
-use bloomline_core::bloom::redisbloom::geometry::Shape;
+use bloomline_core::bloom::redisbloom::geometry::RedisBloomShape;
 use bloomline_core::error::HeaderError::{self, Layer, Layers, Length, Options, Total};
 use bloomline_core::host::AnyFilter;
 use bloomline_core::{Error, Layout};
@@ -16,7 +16,7 @@ use super::{Table, row};
 const HALF: u64 = 1 << 63;
 
 const LINK: Link = Link {
-    shape: Shape {
+    shape: RedisBloomShape {
         capacity: 100,
         error: 0.005,
         bits_per_item: 11.027754,
@@ -37,7 +37,7 @@ fn of(links: &[Link]) -> Classic {
 
 /// A filter of links with these numbers of items.
 fn with_lens(lens: &[u64]) -> Classic {
-    let link = |&len: &u64| Link { shape: Shape { len, ..LINK.shape }, ..LINK };
+    let link = |&len: &u64| Link { shape: RedisBloomShape { len, ..LINK.shape }, ..LINK };
     of(&lens.iter().map(link).collect::<Vec<_>>())
 }
 
@@ -108,7 +108,7 @@ pub(super) fn table() -> Table {
         }
     }
     invalid.extend((4..32).map(|bit| row(&valid, 12, 5u32 | 1 << bit, Options(1 << bit))));
-    let shape = Shape { bits: 1 << 43, ..LINK.shape };
+    let shape = RedisBloomShape { bits: 1 << 43, ..LINK.shape };
     Table {
         layout: Layout::RedisBloom,
         is_cuckoo: false,

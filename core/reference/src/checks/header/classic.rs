@@ -1,7 +1,7 @@
 //! A header of RedisBloom's layout.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloom::redisbloom::geometry::{MAX_HASHES, Options, Shape};
+use bloomline_core::bloom::redisbloom::geometry::{MAX_HASHES, Options, RedisBloomShape};
 
 use super::super::number::{double, whole};
 use super::{capacity, rate};
@@ -21,22 +21,23 @@ pub struct Classic {
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// All numbers but the number of bytes.
-    pub shape: Shape,
+    pub shape: RedisBloomShape,
     /// The number of bytes, which should be an eighth of the number of bits.
     pub bytes: u64,
 }
 
 impl Link {
     fn new(options: u32, capacity: u64, error: f64, u: &mut Unstructured) -> Result<Self> {
-        let mut shape = Shape::new(Options::from_bits(options), capacity, error).unwrap_or(Shape {
-            capacity,
-            error,
-            bits_per_item: 10.0,
-            hashes: 7,
-            bits: 1024,
-            log2_bits: 0,
-            len: 0,
-        });
+        let mut shape = RedisBloomShape::new(Options::from_bits(options), capacity, error)
+            .unwrap_or(RedisBloomShape {
+                capacity,
+                error,
+                bits_per_item: 10.0,
+                hashes: 7,
+                bits: 1024,
+                log2_bits: 0,
+                len: 0,
+            });
         // Compacted: a fraction of the bits.
         let parts = *u.choose(&[1, 1, 1, 2, 3])?;
         if shape.log2_bits == 0 && shape.bits.is_multiple_of(64 * parts) {
