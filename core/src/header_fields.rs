@@ -7,7 +7,6 @@ pub(crate) struct FieldWriter<const N: usize> {
 }
 
 impl<const N: usize> FieldWriter<N> {
-    /// A writer without fields.
     pub(crate) fn new() -> Self {
         Self { bytes: [0; N], at: 0 }
     }

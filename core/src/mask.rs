@@ -38,19 +38,16 @@ impl Mask {
         self.0 == 0
     }
 
-    /// The number of items.
     #[inline(always)]
     pub(crate) fn count(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The items of both.
     #[inline(always)]
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The items of either.
     #[inline(always)]
     pub(crate) fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

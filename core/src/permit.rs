@@ -13,7 +13,6 @@ pub struct Demand {
     /// [`ScalableFilter::size_bytes`](crate::bloom::scalable::ScalableFilter::size_bytes) with the
     /// new layers.
     pub filter_bytes: u64,
-    /// The filter's layout.
     pub layout: Layout,
     /// Tables of a cuckoo filter in the end, when a doubled one has replaced its predecessor. 0 for
     /// other filters.

@@ -87,10 +87,8 @@ pub trait ReadFields {
 
 /// A stream that is written.
 pub trait WriteFields {
-    /// Writes an unsigned number.
     fn unsigned(&mut self, value: u64);
 
-    /// Writes a floating-point number.
     fn number(&mut self, value: f64);
 
     fn string(&mut self, bytes: &[u8]);

@@ -12,7 +12,6 @@ use crate::server::context::Context;
 
 /// A field of BF.INFO or CF.INFO.
 pub struct Field<F: 'static> {
-    /// The argument that requests the field.
     pub token: ArgSpec,
     /// The name in the reply.
     pub name: &'static CStr,

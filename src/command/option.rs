@@ -136,19 +136,12 @@ pub const fn syntax<P, const N: usize>(
     args
 }
 
-/// CAPACITY n
 pub const CAPACITY: ArgSpec = ArgSpec::optional(c"capacity", c"CAPACITY", ArgKind::Integer);
-/// ERROR rate
 pub const ERROR: ArgSpec = ArgSpec::optional(c"error", c"ERROR", ArgKind::Number);
-/// EXPANSION n
 pub const EXPANSION: ArgSpec = ArgSpec::optional(c"expansion", c"EXPANSION", ArgKind::Integer);
-/// NOCREATE
 pub const NOCREATE: ArgSpec = ArgSpec::optional(c"nocreate", c"NOCREATE", ArgKind::Token);
-/// SEED n
 pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", ArgKind::Integer);
-/// TTL seconds
 pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", ArgKind::Integer);
-/// LAYOUT name
 pub const LAYOUT: ArgSpec = layout_of(CHOICES);
 /// LAYOUT name, for cuckoo filters
 pub const CUCKOO_LAYOUT: ArgSpec = layout_of(CUCKOO_CHOICES);

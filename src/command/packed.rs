@@ -130,7 +130,6 @@ impl<'a> Packed<'a> {
         Ok(Self { form, data, len, empty_lines })
     }
 
-    /// The number of items.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -155,7 +154,6 @@ impl<'a> Packed<'a> {
         self.form
     }
 
-    /// The items in turn.
     pub fn iter(&self) -> PackedItems<'a> {
         PackedItems { form: self.form, rest: self.data }
     }

@@ -7,7 +7,6 @@ pub const KEY_ONLY: &[ArgSpec] = &[KEY];
 pub const ADD: &[ArgSpec] = &[KEY, ITEM];
 /// BF.MADD and BF.MEXISTS; those of cuckoo filters.
 pub const MADD: &[ArgSpec] = &[KEY, ITEMS];
-/// BF.BULKADD and BF.BULKEXISTS.
 pub const BULK: &[ArgSpec] = &[
     KEY,
     ArgSpec::required(
@@ -21,9 +20,7 @@ pub const BULK: &[ArgSpec] = &[
     ArgSpec::required(c"data", ArgKind::Text),
     ArgSpec::optional(c"count", c"COUNT", ArgKind::Token),
 ];
-/// BF.SCANDUMP.
 pub const SCANDUMP: &[ArgSpec] = &[KEY, ArgSpec::required(c"iterator", ArgKind::Integer)];
-/// BF.LOADCHUNK.
 pub const LOADCHUNK: &[ArgSpec] = &[
     KEY,
     ArgSpec::required(c"iterator", ArgKind::Integer),

@@ -38,7 +38,6 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Logs a warning about the filter.
     pub fn warn(&self, reason: &str) {
         self.reader.warn(&format!("{} filter: {reason}", self.names.kind));
     }

@@ -41,7 +41,6 @@ impl Bits {
         self.bytes.extend(std::mem::take(&mut self.word).to_be_bytes());
     }
 
-    /// The number of bits.
     pub fn count(&self) -> usize {
         self.len
     }
@@ -56,13 +55,11 @@ impl Bits {
         }
     }
 
-    /// True if a bit is 1.
     #[inline(always)]
     pub fn any(&self) -> bool {
         self.word != 0 || !self.bytes.is_empty() && self.ones() != 0
     }
 
-    /// The bits in turn.
     pub fn iter(&self) -> impl Iterator<Item = bool> + Clone {
         let words = self.bytes.as_chunks().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
         let words = words.chain([self.word]);

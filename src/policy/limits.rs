@@ -120,7 +120,6 @@ pub fn is_for_memory(error: Error) -> bool {
 }
 
 impl<'a> Limits<'a> {
-    /// The limits of a change.
     pub fn of(source: &'a Source) -> Self {
         Self { source, refusal: Cell::new(None) }
     }

@@ -39,7 +39,6 @@ impl NewItems {
         self.recorded.count()
     }
 
-    /// True if no item was new.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         !self.recorded.any()

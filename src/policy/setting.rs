@@ -27,14 +27,12 @@ pub struct Setting {
     beside_others: fn() -> RangeInclusive<u64>,
 }
 
-/// A parsed value.
 struct Parsed {
     value: u64,
     /// The text that CONFIG GET shows; none for the text that was given.
     text: Option<&'static str>,
 }
 
-/// Why a value is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The text is not of the setting's type.
@@ -189,7 +187,6 @@ impl Setting {
         Self::new(name, default, (number as f64 / scale as f64).to_bits(), parse)
     }
 
-    /// The value of an integer setting.
     pub fn integer(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
     }
@@ -199,7 +196,6 @@ impl Setting {
         self.integer() != 0
     }
 
-    /// The value of a numeric setting.
     pub fn number(&self) -> f64 {
         f64::from_bits(self.integer())
     }
@@ -210,7 +206,6 @@ impl Setting {
         layout::ALL.get(self.integer() as usize).map_or(Layout::Bloomline, |row| row.layout)
     }
 
-    /// The value as text.
     pub fn text(&self) -> String {
         let text = self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         text.clone().unwrap_or_else(|| self.default.to_string_lossy().into_owned())

@@ -11,14 +11,12 @@ use redis_module::raw::RedisModuleString;
 use super::api::api;
 use super::number;
 
-/// An argument: any bytes.
 #[derive(Clone, Copy)]
 pub struct Arg<'a> {
     string: *mut RedisModuleString,
     life: PhantomData<&'a RedisModuleString>,
 }
 
-/// Consecutive arguments of a call.
 #[derive(Clone, Copy)]
 pub struct Args<'a> {
     strings: &'a [*mut RedisModuleString],
@@ -50,12 +48,10 @@ impl<'a> Args<'a> {
         Self { strings: unsafe { slice::from_raw_parts(argv, len) } }
     }
 
-    /// The number of arguments.
     pub fn len(&self) -> usize {
         self.strings.len()
     }
 
-    /// True if there is no argument.
     pub fn is_empty(&self) -> bool {
         self.strings.is_empty()
     }
@@ -69,7 +65,6 @@ impl<'a> Args<'a> {
         Self { strings: self.strings.get(count..).unwrap_or_default() }
     }
 
-    /// The arguments in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Arg<'a>> + Clone + use<'a> {
         self.strings.iter().map(|&string| Arg::new(string))
@@ -81,7 +76,6 @@ impl<'a> Args<'a> {
         self.iter().map(Arg::bytes)
     }
 
-    /// The server's strings.
     pub(super) fn strings(&self) -> &'a [*mut RedisModuleString] {
         self.strings
     }
@@ -153,7 +147,6 @@ impl<'a> Arg<'a> {
         number::number(self.bytes())
     }
 
-    /// The server's string.
     pub(super) fn string(self) -> *mut RedisModuleString {
         self.string
     }

@@ -30,20 +30,17 @@ pub struct Command {
     pub summary: &'static CStr,
     /// A further sentence for people, in one line.
     pub hint: &'static CStr,
-    /// What the command costs.
     pub complexity: &'static CStr,
     /// The first version that has the command.
     pub since: &'static CStr,
     /// Command tips for clients, separated by blanks.
     pub tips: &'static CStr,
-    /// What the command may do.
     pub access: &'static Access,
     /// The arguments, for COMMAND DOCS.
     pub args: &'static [ArgSpec],
     pub run: Run,
 }
 
-/// What a command may do.
 pub struct Access {
     /// The command's flags, separated by blanks. They begin with `readonly` or `write` if the
     /// command has a key.

@@ -23,7 +23,6 @@ pub struct ArgSpec {
     pub multiple: bool,
 }
 
-/// The type of an argument.
 #[derive(Clone, Copy)]
 pub enum ArgKind {
     /// A key, or several. The first such argument has the first key specification, and so on.

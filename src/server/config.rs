@@ -23,7 +23,6 @@ use super::version;
 pub trait ConfigParameter: Sync + 'static {
     fn name(&self) -> &'static CStr;
 
-    /// The value as text.
     fn text(&self) -> String;
 
     /// Sets the value.

@@ -54,7 +54,6 @@ impl Context {
         NonNull::new(ctx).map(|ctx| Self { ctx })
     }
 
-    /// The server's pointer.
     #[inline]
     pub(super) fn as_ptr(self) -> *mut RedisModuleCtx {
         self.ctx.as_ptr()
@@ -136,13 +135,11 @@ impl Context {
         unsafe { api!(RedisModule_ReplyWithNull)(self.as_ptr()) };
     }
 
-    /// Replies with a simple string.
     pub fn simple(self, text: &CStr) {
         // SAFETY: see `integer`; the text ends with a zero byte and is copied.
         unsafe { api!(RedisModule_ReplyWithSimpleString)(self.as_ptr(), text.as_ptr()) };
     }
 
-    /// Replies with a bulk string.
     pub fn bulk(self, bytes: &[u8]) {
         // SAFETY: see `integer`; the bytes are copied.
         unsafe {

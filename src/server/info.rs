@@ -36,13 +36,11 @@ pub struct SectionFields {
 }
 
 impl SectionFields {
-    /// Writes a field with a text.
     pub fn text(&self, name: &CStr, value: &CStr) {
         // SAFETY: `report` has a valid context, and the server copies name and text.
         unsafe { api!(RedisModule_InfoAddFieldCString)(self.ctx, name.as_ptr(), value.as_ptr()) };
     }
 
-    /// Writes a field with a number.
     pub fn number(&self, name: &CStr, value: u64) {
         // SAFETY: as in `text`.
         unsafe { api!(RedisModule_InfoAddFieldULongLong)(self.ctx, name.as_ptr(), value) };

@@ -39,7 +39,6 @@ impl Loading<'_> {
         Self { ctx, life: PhantomData }
     }
 
-    /// The server's pointer.
     pub(crate) fn as_ptr(self) -> *mut RedisModuleCtx {
         self.ctx
     }

@@ -29,7 +29,6 @@ impl Writer {
         Self { io }
     }
 
-    /// Writes an unsigned integer.
     pub fn unsigned(&self, value: u64) {
         raw::save_unsigned(self.io, value);
     }

@@ -67,7 +67,6 @@ pub(crate) mod sealed {
 
 /// Everything about a layer but its bits: how a layout hashes items, and sizes and grows filters.
 pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
-    /// The layout of such layers.
     const LAYOUT: Layout;
     /// What all layers of a filter have in common.
     type Params: Copy;
@@ -122,7 +121,7 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     ) -> Result<(Self::Params, Plan<Self>), Error>;
 
     /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
-    fn first_byte(_common: &Self::Params) -> u64 {
+    fn first_byte(_params: &Self::Params) -> u64 {
         0
     }
 
@@ -158,7 +157,7 @@ pub trait LayerShape: Rules {
     /// Older layers up to the newest small one, of `older` older layers. Those after them are not
     /// small, so loops over them have no branch for that.
     #[inline(always)]
-    fn with_small(_common: &Self::Params, _older: usize) -> usize {
+    fn with_small(_params: &Self::Params, _older: usize) -> usize {
         0
     }
 
@@ -236,7 +235,6 @@ impl<S: LayerShape, W: Extent> Layer<S, W> {
         self.words.bytes()
     }
 
-    /// The layer without its bits.
     pub fn plan(&self) -> Plan<S> {
         self.with(Unbuilt { bytes: self.bytes() })
     }
@@ -255,7 +253,6 @@ impl<S: LayerShape, W: Extent> Layer<S, W> {
 }
 
 impl<S: Rules> Layer<S> {
-    /// The bits, as bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.words.as_bytes()
     }
@@ -273,19 +270,16 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
         self.with(self.words.as_slice())
     }
 
-    /// See [`LayerShape::locate`].
     #[inline(always)]
     pub fn locate(&self, hash: &S::Hash) -> S::Spot {
         S::locate(self, hash)
     }
 
-    /// See [`LayerShape::prefetch`].
     #[inline(always)]
     pub fn prefetch(&self, spot: &S::Spot, part: Part) {
         S::prefetch(self, spot, part);
     }
 
-    /// See [`LayerShape::test_first`].
     #[inline(always)]
     pub fn test_first<B: Backend>(
         &self,
@@ -296,7 +290,6 @@ impl<S: LayerShape, W: Readable> Layer<S, W> {
         S::test_first(backend, self, spot, prepared)
     }
 
-    /// See [`LayerShape::test_rest`].
     #[inline(always)]
     pub fn test_rest<B: Backend>(&self, backend: B, spot: &S::Spot) -> bool {
         S::test_rest(backend, self, spot)
@@ -364,7 +357,6 @@ impl<S: LayerShape> Layer<S> {
         Ok(plan.with(Words::with_header(plan.bytes() / size_of::<u64>() as u64)?))
     }
 
-    /// A layer equal to this one.
     pub fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { words: self.words.try_clone()?, ..*self })
     }
@@ -374,13 +366,11 @@ impl<S: LayerShape> Layer<S> {
         &mut self.words
     }
 
-    /// See [`LayerShape::set`].
     #[inline(always)]
     pub fn set<B: Backend>(&mut self, backend: B, spot: &S::Spot) {
         S::set(backend, self, spot);
     }
 
-    /// See [`LayerShape::prefault`].
     #[inline(always)]
     pub fn prefault(&mut self, len: u64, spot: &S::Spot) {
         S::prefault(self, len, spot);
@@ -451,17 +441,14 @@ impl Readable for &[u64] {
 pub trait Located<S: LayerShape>: Sized {
     fn new() -> Self;
 
-    /// Drops all items.
     fn clear(&mut self);
 
     /// Adds an item, whose index is the number of items before it. There must be fewer than
     /// 64 items.
     fn push(&mut self, hash: S::Hash);
 
-    /// The number of items.
     fn len(&self) -> usize;
 
-    /// True if there are no items.
     #[inline(always)]
     fn is_empty(&self) -> bool {
         self.len() == 0

@@ -166,7 +166,6 @@ impl<S: LayerShape> ScalableFilter<S> {
         self.older.iter().map(Layer::len_when_older).fold(self.newest_len, u64::saturating_add)
     }
 
-    /// True if no item was inserted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -193,7 +192,6 @@ impl<S: LayerShape> ScalableFilter<S> {
         self.older.len() as u32 + 1
     }
 
-    /// The layers, oldest first.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Layer<S>> {
         self.older.iter().chain(iter::once(&self.newest))
     }

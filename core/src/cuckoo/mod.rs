@@ -24,12 +24,9 @@ use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;
 
-/// A cuckoo filter of any layout.
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {
-    /// A filter in Bloomline's layout.
     Bloomline(BloomlineCuckoo),
-    /// A filter in RedisBloom's layout.
     RedisBloom(RedisBloomCuckoo),
 }
 
@@ -105,7 +102,6 @@ impl AnyCuckoo {
         any!(self, filter => filter.check())
     }
 
-    /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
             Self::Bloomline(_) => Layout::Bloomline,

@@ -42,7 +42,6 @@ pub(super) trait Slots: Sized {
         Some(true)
     }
 
-    /// A copy of the table.
     fn try_clone(&self) -> Result<Self, Error>;
 
     fn prefetch(&self, hash: &Self::Hash);
@@ -220,7 +219,6 @@ pub(super) trait Tables: Sized {
         found.map(|(index, (_, start))| (index, start))
     }
 
-    /// See [`AnyCuckoo::scan_dump`](super::AnyCuckoo::scan_dump).
     fn scan_dump(&self, iterator: u64) -> Option<(u64, &[u8])> {
         let at = iterator.checked_sub(1)?;
         let (index, start) = self.table_at(at)?;
@@ -234,7 +232,6 @@ pub(super) trait Tables: Sized {
         Some((at.max(start) + chunk.len() as u64 + 1, chunk))
     }
 
-    /// See [`AnyCuckoo::load_chunk`](super::AnyCuckoo::load_chunk).
     fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<bool, Error> {
         if data.is_empty() {
             return Err(ChunkError::Empty.into());
@@ -248,7 +245,6 @@ pub(super) trait Tables: Sized {
         table.write(from, data).ok_or(ChunkError::TooLong(data.len() as u64).into())
     }
 
-    /// See [`AnyCuckoo::each_touched_chunk`](super::AnyCuckoo::each_touched_chunk).
     fn each_touched_chunk(&self, mut see: impl FnMut(u64, &[u8])) {
         for (table, start) in self.list().iter().zip(self.starts()) {
             let bytes = table.as_bytes();
@@ -261,13 +257,11 @@ pub(super) trait Tables: Sized {
         }
     }
 
-    /// See [`AnyCuckoo::each_allocation`](super::AnyCuckoo::each_allocation).
     fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
         self.list().iter().for_each(|table| table.each_allocation(&mut see));
         see(NonNull::from(self.list()).cast());
     }
 
-    /// See [`AnyCuckoo::relocate`](super::AnyCuckoo::relocate).
     fn relocate(
         &mut self,
         from: usize,

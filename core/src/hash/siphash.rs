@@ -87,12 +87,9 @@ pub fn pairs<T: AsRef<[u8]>>(seed: &Seed, items: &[T], see: impl FnMut(Pair)) {
     simd::dispatch(Pairs { seed, items, see });
 }
 
-/// The work of [`pairs`].
 pub struct Pairs<'a, T, S> {
-    /// What the items are hashed with.
     pub seed: &'a Seed,
     pub items: &'a [T],
-    /// What is called with each hash.
     pub see: S,
 }
 

@@ -16,7 +16,6 @@ use std::ops::Add;
 
 use crate::math::frozen;
 
-/// The fill of some memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fill {
     /// The share of the counted bits that are set, in [0, 1].

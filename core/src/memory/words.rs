@@ -72,7 +72,6 @@ impl Headed {
         unsafe { self.0.write([first, second, third, last]) };
     }
 
-    /// The number of words.
     #[inline(always)]
     fn len(&self) -> usize {
         let [.., last] = self.header();
@@ -85,7 +84,6 @@ impl Headed {
         unsafe { slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
-    /// The words, to be written.
     #[inline(always)]
     pub fn words_mut(&mut self) -> &mut [u64] {
         // SAFETY: as in `words`, and they are borrowed exclusively.
@@ -122,7 +120,6 @@ impl Headed {
         (header, Words { first: unsafe { start.add(1) }.cast(), shape })
     }
 
-    /// The address of the allocation.
     #[inline(always)]
     pub fn start(&self) -> NonNull<u8> {
         self.0.cast()
@@ -333,14 +330,12 @@ impl Words {
         }
     }
 
-    /// The allocation that holds the words.
     pub fn allocation(&self) -> Allocation {
         // SAFETY: the allocation begins `skip` words before the first word.
         let start = unsafe { self.first.sub(self.skip()) }.cast();
         Allocation { start, kind: self.kind(), content: self.len() as usize * WORD }
     }
 
-    /// How the memory was allocated.
     #[inline(always)]
     fn kind(&self) -> Kind {
         Kind::from_bits(self.shape >> SKIP_BITS)
@@ -397,7 +392,6 @@ impl Words {
         (self.first, self.shape) = Self::parts(allocation, skip);
     }
 
-    /// The number of words.
     #[inline]
     pub fn len(&self) -> u64 {
         self.shape >> LEN_SHIFT
@@ -425,7 +419,6 @@ impl Words {
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len() as usize) }
     }
 
-    /// The words, to be written.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
         // SAFETY: as in `as_slice`, and `self` is borrowed exclusively.
@@ -486,14 +479,12 @@ impl<'a> WordsRef<'a> {
         (size_of_val(self.words) - self.unused) as u64
     }
 
-    /// See [`Words::fill`].
     pub fn fill(self, sample: usize) -> f64 {
         let of_words = fill_of_union(iter::once(self.words), sample).set;
         // The bits of unused bytes are counted, and are zero.
         (of_words * (size_of_val(self.words) as f64 / self.bytes().max(1) as f64)).min(1.0)
     }
 
-    /// See [`Words::is_zero`].
     pub fn is_zero(self, range: Range<usize>) -> bool {
         let mut all = true;
         self.visit_touched(range, |touched| {
@@ -503,7 +494,6 @@ impl<'a> WordsRef<'a> {
         all
     }
 
-    /// See [`Words::visit_touched`].
     pub fn visit_touched(
         self,
         range: Range<usize>,

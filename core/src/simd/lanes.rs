@@ -12,7 +12,6 @@ pub trait Lanes: Copy {
     /// The sums modulo 2^64.
     fn add(self, other: Self) -> Self;
 
-    /// Exclusive or.
     fn xor(self, other: Self) -> Self;
 
     /// Rotations to the left by `BITS`, 1 to 63.

@@ -15,7 +15,6 @@ use crate::policy::limits::Limits;
 use crate::policy::replicate::{ADD, NewItems};
 use bloomline_core::host::AnyFilter;
 
-/// BF.BULKADD
 pub struct BulkAdd;
 
 impl BulkCommand for BulkAdd {

@@ -19,7 +19,6 @@ pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// The fields of BF.INFO.
 static TABLE: [Field<AnyFilter>; 8] = [
     Field { token: ArgSpec::choice(c"capacity", c"CAPACITY"), name: c"Capacity", reply: capacity },
     Field { token: ArgSpec::choice(c"size", c"SIZE"), name: c"Size", reply: size },
@@ -73,7 +72,6 @@ static FIELDS: Fields<AnyFilter> = Fields {
 
 static TOKENS: [ArgSpec; 8] = tokens(&TABLE);
 
-/// The arguments of the command.
 pub const ARGS: &[ArgSpec] = &[
     KEY,
     ArgSpec { optional: true, ..ArgSpec::required(c"single_value", ArgKind::OneOf(&TOKENS)) },
@@ -89,7 +87,6 @@ pub fn size(to: Context, filter: &AnyFilter) {
     to.count(filter.size_bytes());
 }
 
-/// Replies with the number of layers.
 pub fn layers(to: Context, filter: &AnyFilter) {
     to.integer(filter.layer_count().into());
 }
@@ -107,7 +104,6 @@ pub fn expansion(to: Context, filter: &AnyFilter) {
     }
 }
 
-/// Replies with the target rate.
 pub fn error_rate(to: Context, filter: &AnyFilter) {
     to.bulk(format!("{:?}", filter.error_rate()).as_bytes());
 }

@@ -191,7 +191,6 @@ impl Parser {
         Ok(())
     }
 
-    /// CAPACITY
     pub fn capacity(&mut self, value: Value) -> Result<(), Failure> {
         let given = value?.integer();
         let capacity = given.and_then(|given| self.options.capacity(given, self.dialect));
@@ -199,7 +198,6 @@ impl Parser {
         Ok(())
     }
 
-    /// ERROR
     pub fn error(&mut self, value: Value) -> Result<(), Failure> {
         let most = self.row().max_error_rate;
         self.options.spec.error_rate =
@@ -207,7 +205,6 @@ impl Parser {
         Ok(())
     }
 
-    /// EXPANSION
     pub fn expansion(&mut self, value: Value) -> Result<(), Failure> {
         self.has_growth = true;
         if self.command == CreateCommand::Reserve {
@@ -223,13 +220,11 @@ impl Parser {
         Ok(())
     }
 
-    /// NOCREATE
     pub fn no_create(&mut self, _: Value) -> Result<(), Failure> {
         self.may_create = false;
         Ok(())
     }
 
-    /// NONSCALING
     pub fn non_scaling(&mut self, _: Value) -> Result<(), Failure> {
         (self.is_fixed, self.is_non_scaling, self.has_growth) = (true, true, true);
         Ok(())
@@ -240,7 +235,6 @@ impl Parser {
         layout(value?).map(drop)
     }
 
-    /// SEED
     pub fn seed(&mut self, value: Value) -> Result<(), Failure> {
         if self.options.layout == Layout::ValkeyBloom {
             return self.options.valkey.set_seed(value?);

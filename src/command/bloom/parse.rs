@@ -46,7 +46,6 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
     Ok(options)
 }
 
-/// The arguments of BF.INSERT.
 pub struct InsertArgs<'a> {
     /// The filter to create if the key is missing, and when it must forget, also if it exists.
     pub options: FilterOptions,

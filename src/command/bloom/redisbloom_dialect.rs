@@ -29,7 +29,6 @@ pub fn reserve(key: Arg, args: Args, parser: &mut Parser) -> Result<(), Failure>
 
 /// What an argument of BF.INSERT before the items is.
 pub enum Token {
-    /// ITEMS
     Items,
     Option(&'static CreateOption<Parser>),
 }

@@ -21,7 +21,6 @@ pub struct Stats;
 struct StatsField {
     /// The name, as argument and in the reply.
     name: &'static str,
-    /// Replies with the value.
     reply: fn(Context, &Subject),
 }
 

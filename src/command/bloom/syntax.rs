@@ -5,7 +5,6 @@ use crate::command::option::{self, CreateCommand};
 use crate::command::syntax::{KEY, NAMED_ITEMS};
 use crate::server::command_docs::{ArgKind, ArgSpec};
 
-/// BF.RESERVE.
 pub static RESERVE: [ArgSpec; 13] = option::syntax(
     &[
         KEY,
@@ -16,19 +15,14 @@ pub static RESERVE: [ArgSpec; 13] = option::syntax(
     CreateCommand::Reserve,
     &[],
 );
-/// BF.INSERT.
 pub static INSERT: [ArgSpec; 15] =
     option::syntax(&[KEY], &OPTIONS, CreateCommand::Insert, &[NAMED_ITEMS]);
-/// BF.LOAD.
 pub const LOAD: &[ArgSpec] = &[KEY, ArgSpec::required(c"payload", ArgKind::Text)];
-/// BF.STATS.
 pub const STATS: &[ArgSpec] = &[
     KEY,
     ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", ArgKind::Text) },
 ];
-/// BF.ROTATE.
 pub const ROTATE: &[ArgSpec] = &[KEY, ArgSpec::optional(c"milliseconds", c"AT", ArgKind::Integer)];
-/// BF.MERGE.
 pub const MERGE: &[ArgSpec] = &[
     ArgSpec::required(c"destination", ArgKind::Key),
     ArgSpec { multiple: true, ..ArgSpec::required(c"source", ArgKind::Key) },

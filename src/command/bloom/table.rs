@@ -228,7 +228,6 @@ static COMMANDS: [Command; 19] = [
     },
 ];
 
-/// BF.HELP
 struct Help;
 
 impl Keyless for Help {

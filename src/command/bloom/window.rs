@@ -14,10 +14,8 @@ use bloomline_core::host::{
 pub struct WindowOptions {
     /// Milliseconds of WINDOW.
     millis: Option<u64>,
-    /// LAST
     pub is_last: bool,
     generations: Option<u32>,
-    /// NOREFRESH
     pub no_refresh: bool,
 }
 

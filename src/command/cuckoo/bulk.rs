@@ -15,7 +15,6 @@ use crate::policy::limits::Limits;
 use crate::policy::replicate::NewItems;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
-/// CF.BULKADD
 pub struct BulkAdd;
 
 impl BulkCommand for BulkAdd {

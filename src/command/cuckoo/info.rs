@@ -87,7 +87,6 @@ static FIELDS: Fields<AnyCuckoo> =
 
 static TOKENS: [ArgSpec; 12] = tokens(&TABLE);
 
-/// The arguments of the command.
 pub const ARGS: &[ArgSpec] =
     &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"field", ArgKind::OneOf(&TOKENS)) }];
 

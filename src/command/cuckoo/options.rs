@@ -26,11 +26,8 @@ pub struct NewFilter {
     pub capacity: u64,
     /// The parameters that the filter stores.
     pub options: CuckooOptions,
-    /// The value of LAYOUT.
     layout: Option<Layout>,
-    /// The value of ERROR.
     error_rate: Option<f64>,
-    /// The value of SEED.
     pub seed: Option<u64>,
     /// When the key expires.
     pub ttl: Option<u64>,
@@ -104,14 +101,12 @@ pub static OPTIONS: [CreateOption<Parser>; 9] = [
     }),
 ];
 
-/// CF.RESERVE.
 pub static RESERVE: [ArgSpec; 9] = option::syntax(
     &[KEY, ArgSpec::required(c"capacity", ArgKind::Integer)],
     &OPTIONS,
     Reserve,
     &[],
 );
-/// CF.INSERT and CF.INSERTNX.
 pub static INSERT: [ArgSpec; 8] = option::syntax(&[KEY], &OPTIONS, OfInsert, &[NAMED_ITEMS]);
 
 impl Parser {
@@ -146,7 +141,6 @@ impl NewFilter {
         self.error_rate.unwrap_or_else(|| CF_ERROR_RATE.number())
     }
 
-    /// Checks the options together.
     fn check(&self, source: &Source) -> Result<(), Failure> {
         let refusal = match (self.error_rate, self.seed) {
             (None, None) => return Ok(()),
@@ -197,7 +191,6 @@ impl NewFilter {
     }
 }
 
-/// The arguments of CF.INSERT and CF.INSERTNX.
 pub struct InsertArgs<'a> {
     /// The filter to create if the key is missing; none with NOCREATE.
     pub if_missing: Option<NewFilter>,

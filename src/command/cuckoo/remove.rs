@@ -100,7 +100,6 @@ fn commit(
     call.commit(key, changed, replicate, [(true, DELETED)]);
 }
 
-/// CF.BULKDEL
 pub struct BulkDel;
 
 impl BulkCommand for BulkDel {

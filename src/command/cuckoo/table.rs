@@ -203,7 +203,6 @@ static COMMANDS: [Command; 19] = [
     },
 ];
 
-/// CF.HELP
 struct Help;
 
 impl Keyless for Help {

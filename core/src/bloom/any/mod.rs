@@ -203,7 +203,6 @@ impl AnyFilter {
         if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
     }
 
-    /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
             Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => Layout::Bloomline,
@@ -243,7 +242,6 @@ impl AnyFilter {
         any!(self, filter => filter.spec().error_rate)
     }
 
-    /// See [`Filter::try_clone`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         any!(self, filter => filter.try_clone(permit).map(Self::from))
     }
@@ -265,7 +263,6 @@ impl AnyFilter {
         if let Self::ValkeyBloom(filter) = self { Some(filter) } else { None }
     }
 
-    /// See [`Filter::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -424,7 +421,6 @@ impl AnyFilter {
         }
     }
 
-    /// See [`Filter::unpack`].
     #[inline(always)]
     pub fn unpack(packed: Headed) -> Self {
         if WindowedFilter::is_packed(packed.header()) {

@@ -19,7 +19,6 @@ impl<S: LayerShape, B: Backend> Group<S, B> {
         Self { hashes: ArrayVec::new(), prepared: ArrayVec::new() }
     }
 
-    /// Drops all items.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         self.hashes.clear();

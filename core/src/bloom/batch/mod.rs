@@ -205,7 +205,6 @@ fn hash_next<F: Generations, B: Backend>(
     !group.hashes().is_empty()
 }
 
-/// The work of [`GenerationsExt::test`].
 struct ContainsOne<'f, 'a, F> {
     filter: &'f F,
     item: &'a [u8],
@@ -222,7 +221,6 @@ impl<F: Generations> Task for ContainsOne<'_, '_, F> {
     }
 }
 
-/// The work of [`GenerationsExt::add`].
 struct InsertOne<'f, 'a, 'p, F> {
     filter: &'f mut F,
     item: &'a [u8],
@@ -241,7 +239,6 @@ impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
     }
 }
 
-/// The work of [`GenerationsExt::test_batch`].
 struct ContainsBatch<'f, F, I, A> {
     filter: &'f F,
     items: I,
@@ -315,7 +312,6 @@ where
     }
 }
 
-/// The work of [`GenerationsExt::add_batch`].
 struct InsertBatch<'f, 'p, F, I, A> {
     filter: &'f mut F,
     items: I,

@@ -104,7 +104,6 @@ impl<'a> IrregularRecords<'a> {
         if is_irregular && allows(plan.fp_rate(plan.capacity())) { Ok(plan) } else { Err(invalid) }
     }
 
-    /// True if there was a record.
     pub(crate) fn had_any(&self) -> bool {
         self.has_any
     }

@@ -139,41 +139,34 @@ impl SparseFilter {
         self.0.words().get(..self.len() as usize).unwrap_or_default()
     }
 
-    /// See [`Filter::spec`].
     pub fn spec(&self) -> Spec {
         self.numbers().params.spec()
     }
 
-    /// See [`Filter::seed`].
     #[inline(always)]
     pub fn seed(&self) -> u64 {
         let [seed, ..] = self.0.header();
         *seed
     }
 
-    /// The number of items.
     #[inline(always)]
     pub fn len(&self) -> u64 {
         self.numbers().len
     }
 
-    /// True if no item was inserted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of items.
     #[inline]
     pub fn newest_len(&self) -> u64 {
         self.len()
     }
 
-    /// See [`Filter::capacity`].
     pub fn capacity(&self) -> u64 {
         self.numbers().shape.capacity
     }
 
-    /// See [`Filter::room`].
     #[inline]
     pub fn room(&self) -> u64 {
         let Numbers { shape, len, .. } = self.numbers();
@@ -214,12 +207,10 @@ impl SparseFilter {
         }
     }
 
-    /// See [`Filter::estimate`].
     pub fn estimate(&self) -> Estimate {
         self.with_layer(|layer| layer.by_fill(SAMPLE_PAGES).attempted)
     }
 
-    /// See [`Filter::try_clone`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         request_dense(&self.numbers().shape, permit)?;
         self.0.resized(self.0.words().len() as u64).map(Self)
@@ -230,7 +221,6 @@ impl SparseFilter {
         iter::once(self.0.start())
     }
 
-    /// See [`Filter::relocate`].
     pub fn relocate(
         &mut self,
         from: usize,

@@ -61,7 +61,7 @@ impl CompactShape for RedisBloomShape {
     }
 
     /// The header has no field for the first capacity of a folded layer.
-    fn created(_common: &RedisBloomParams) -> Option<(RedisBloomParams, Plan<Self>)> {
+    fn created(_params: &RedisBloomParams) -> Option<(RedisBloomParams, Plan<Self>)> {
         None
     }
 

@@ -15,7 +15,6 @@ const HEAD_BYTES: u64 = 32;
 /// Bytes that RedisBloom counts per layer.
 const LAYER_BYTES: u64 = 64;
 
-/// A layer in RedisBloom's layout.
 pub type RedisBloomLayer = Layer<RedisBloomShape>;
 
 /// What the layers of a filter have in common.

@@ -23,5 +23,4 @@ mod rdb;
 
 pub use layer::{RedisBloomLayer, RedisBloomParams};
 
-/// A filter in RedisBloom's layout.
 pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<geometry::RedisBloomShape>;

@@ -76,7 +76,6 @@ impl<'p> Assembly<'p> {
         Ok(Self { params, valid, layers: Vec::new(), newest_len: 0, bytes: 0, permit })
     }
 
-    /// The number of layers.
     pub(super) fn count(&self) -> u32 {
         self.valid.count()
     }

@@ -27,5 +27,4 @@ pub mod valid;
 
 pub use layer::{ValkeyLayer, ValkeyParams};
 
-/// A filter in valkey-bloom's layout.
 pub type ValkeyFilter = crate::bloom::scalable::ScalableFilter<layer::ValkeyShape>;

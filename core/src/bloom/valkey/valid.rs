@@ -85,7 +85,6 @@ impl LayerChecks {
         Ok(Self { error_rate, tightening, count, index: 0, capacity: 0 })
     }
 
-    /// The number of layers.
     pub fn count(&self) -> u32 {
         self.count
     }

@@ -71,7 +71,6 @@ impl<'a> GenerationRef<'a> {
         self.live
     }
 
-    /// The layers, oldest first.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = LayerRef<'a>> + use<'a> {
         let overflow = self.overflow.into_iter().flat_map(Filter::layers);
         iter::once(self.regular).chain(overflow.map(BlockedLayer::view))
@@ -114,7 +113,6 @@ impl Generation {
         Ok(Self { regular, regular_len: 0, overflow: None, live: 0, opened })
     }
 
-    /// A generation equal to this one.
     pub(crate) fn try_clone(&self) -> Result<Self, Error> {
         let overflow = match &self.overflow {
             Some(filter) => Some(try_box(filter.try_clone(&mut |_| true)?)?),

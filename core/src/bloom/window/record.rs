@@ -33,7 +33,6 @@ impl Record {
         self.0 & ((1 << AGE_BITS) - 1)
     }
 
-    /// The number of items.
     #[inline(always)]
     pub fn len(self) -> u64 {
         self.0 >> LEN_SHIFT & ((1 << COUNT_BITS) - 1)

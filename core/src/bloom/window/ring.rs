@@ -7,7 +7,6 @@ use super::size::RING_BYTES;
 use crate::error::Error;
 use crate::memory::words::Words;
 
-/// The generations of a filter.
 #[derive(Debug)]
 pub(crate) enum Ring {
     Small(Words),
@@ -28,7 +27,6 @@ pub(crate) struct Large {
 const _: () = assert!(size_of::<Large>() as u64 == RING_BYTES);
 
 impl Large {
-    /// The generations, oldest first.
     #[inline(always)]
     pub fn all(&self) -> impl DoubleEndedIterator<Item = GenerationRef<'_>> + Clone {
         self.older.iter().chain(iter::once(&self.newest)).map(Generation::view)

@@ -183,7 +183,6 @@ impl WindowSpec {
         }
     }
 
-    /// The error budget of one generation.
     fn budget(&self) -> f64 {
         self.error_rate / f64::from(self.generations + 1)
     }

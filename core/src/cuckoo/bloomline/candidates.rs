@@ -168,13 +168,11 @@ impl Label {
 pub(super) struct Labels(pub(super) u8);
 
 impl Labels {
-    /// True if there is none.
     #[inline(always)]
     pub(super) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The number of slots.
     #[inline(always)]
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()

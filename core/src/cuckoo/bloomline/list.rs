@@ -105,7 +105,6 @@ impl List {
         Ok(list)
     }
 
-    /// A copy of the list.
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
         Self::of(self.len, self.entries())
     }
@@ -157,13 +156,11 @@ impl List {
         self.copies = self.entries().map(|entry| entry.copies).sum();
     }
 
-    /// The number of entries.
     #[inline(always)]
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// True if there are no entries.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0

@@ -70,7 +70,6 @@ pub struct CuckooSpec {
     pub options: CuckooOptions,
 }
 
-/// A cuckoo filter in Bloomline's layout.
 pub struct BloomlineCuckoo {
     seed: u64,
     error_rate: f64,

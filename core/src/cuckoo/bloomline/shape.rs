@@ -56,7 +56,6 @@ impl TableShape {
             && u128::from(self.windows) << (self.width - 2) < 1 << 63
     }
 
-    /// The size, if it is valid.
     fn checked(self) -> Option<Self> {
         self.is_valid().then_some(self)
     }

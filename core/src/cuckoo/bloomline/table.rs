@@ -155,7 +155,6 @@ impl Table {
         }
     }
 
-    /// Overwrites a slot.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: u64, value: u64) {
         let ((byte, bits), mask) = (self.position(slot), self.mask());

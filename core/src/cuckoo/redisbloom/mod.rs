@@ -43,7 +43,6 @@ const REDISBLOOM_FILTER_BYTES: u64 = 40;
 /// Bytes that RedisBloom counts per table, beside its slots.
 const REDISBLOOM_TABLE_BYTES: u64 = 16;
 
-/// A cuckoo filter in RedisBloom's layout.
 pub struct RedisBloomCuckoo {
     options: CuckooOptions,
     items: u64,

@@ -73,7 +73,6 @@ impl Table {
         self.len() >= CUT_FROM
     }
 
-    /// True if no slot is empty.
     pub(super) fn is_full(&self) -> bool {
         !self.as_bytes().contains(&0)
     }
