@@ -22,7 +22,7 @@ impl Bits {
     /// 0.344 of the bits are set, as in a filter that is 60 % full.
     pub const SPARSE: u32 = 11;
 
-    /// Bits each of which is set with a probability of so many 32nds.
+    /// Bits each of which is set with a probability of `share` / 32.
     pub fn new(share: u32) -> Bits {
         let mut number = 0;
         let mut word = || {

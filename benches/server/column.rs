@@ -176,7 +176,7 @@ pub fn plan(options: &Options) -> Result<Vec<Planned>> {
 ///
 /// # Errors
 ///
-/// A server does not start, or tells no version.
+/// A server does not start, or reports no version.
 pub fn describe(planned: &[Planned], kind: &Kind, cores: CoreSet) -> Result<(String, Vec<Value>)> {
     let (mut version, mut modules) = (String::new(), Vec::new());
     for planned in planned {

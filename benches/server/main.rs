@@ -10,7 +10,7 @@
 //! make bench-latency
 //! ```
 //!
-//! Each column of the table is a server of its own with one module or none: the baseline
+//! Each column of the table is a separate server, with one module or none: the baseline
 //! (`examples/baseline.rs`), the baseline with the hash that every filter needs, this module, the
 //! server's own sets and bit strings, and any peers. Each row is one workload, which every column
 //! runs in its own commands with the same items. A round runs a row on all columns in turn, so that

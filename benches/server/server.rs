@@ -117,7 +117,7 @@ impl Server {
         let wanted = format!("cmdstat_{command}");
         let (_, value) = info
             .iter()
-            // A subcommand has statistics of its own.
+            // A subcommand has separate statistics.
             .find(|(name, _)| name.split('|').next().unwrap_or(name).eq_ignore_ascii_case(&wanted))
             .ok_or_else(|| format!("the server has no statistics of {command}"))?;
         let line: String = from_redis_value(value.clone())?;

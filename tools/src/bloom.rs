@@ -31,7 +31,7 @@ impl Plan {
         Ok(Self { spec, window: None, items, layers })
     }
 
-    /// The layers of a windowed filter that gets so many distinct items inside each window.
+    /// The layers of a windowed filter that gets `items` distinct items inside each window.
     ///
     /// # Errors
     /// A number out of range; more items than the capacity if the filter does not grow; more

@@ -9,7 +9,7 @@ use bloomline_core::spec::MAX_LAYERS;
 /// The largest capacity that RedisBloom takes for a first layer.
 const MAX_CAPACITY: u64 = 1 << 30;
 
-/// A filter of RedisBloom with so many items in it.
+/// A filter of RedisBloom with a given number of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedisBloomPlan {
     bits_bytes: u64,
@@ -73,7 +73,7 @@ pub fn classic_bits_per_item(error_rate: f64) -> f64 {
     least_bits_per_item(error_rate) * std::f64::consts::LOG2_E
 }
 
-/// The bytes of so many items with so many bits each, rounded up.
+/// The bytes of `items` items of `bits_per_item` bits each, rounded up.
 pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
     (items as f64 * bits_per_item / 8.0).ceil()
 }

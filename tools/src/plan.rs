@@ -148,7 +148,7 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The plans of a filter that forgets: one with its layers, or several to compare.
+/// The plans of a windowed filter: one with its layers, or several to compare.
 fn windowed(
     spec: WindowSpec,
     items: u64,

@@ -61,8 +61,8 @@ fn figures(server: &mut Server, items: u64) -> Result<Figures> {
     Ok(vec![bytes(before), bytes(after), bytes(redisbloom), classic, ratio])
 }
 
-/// Bytes of the links of RedisBloom's filter with so many items. Each link has half of the rate of
-/// the link before it, and the first one half of the target rate.
+/// Bytes of the links of RedisBloom's filter with a number of items. Each link has half of the rate
+/// of the link before it, and the first one half of the target rate.
 fn redisbloom_bytes(items: u64) -> u64 {
     let (mut capacity, mut error, mut room, mut bytes) = (CAPACITY, ERROR / 2.0, 0, 0);
     while room < items {

@@ -19,7 +19,7 @@ pub fn group(plan: Plan) -> Group {
     let capacity = plan.size(200_000_000, 20_000_000, 2_000_000);
     let additions: [u64; 3] = plan.size([1_000, 5_000, 20_000], [100, 500, 2_000], [10, 50, 200]);
     // The child must still run when the items arrive. It waits for this time after each key, and
-    // does not compress, so that it needs no memory of its own.
+    // does not compress, because that would allocate memory.
     let delay = plan.size(2_000_000, 300_000, 200_000);
     let row = |count| {
         Row::of(format!("{} items", thousands(count)), move |server, _| {

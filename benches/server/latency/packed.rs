@@ -24,7 +24,7 @@ const ROWS: [Line; 3] = [
 
 /// A group for each number of items in a call, and row. Every run has other items.
 pub fn groups(scale: Scale, most_runs: u32) -> Vec<Group> {
-    // The filter is reserved for so many items that it grows in no run.
+    // The filter has capacity for the items of all runs: it never grows.
     let (counts, capacity): (&[u64], u64) = match scale {
         Scale::Smoke => (&[100, 1_000], 10_000),
         _ => (&[1_000, 10_000, 100_000, 1_000_000, 10_000_000], 100_000_000),

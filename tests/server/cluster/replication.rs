@@ -14,7 +14,7 @@ fn make_keys(client: &mut Client) {
     client.ok("BF.RESERVE reserved 0.0001 10000000 NONSCALING");
 }
 
-/// Runs commands on a connection of its own.
+/// Runs commands on a separate connection.
 fn runner(server: &Server) -> impl FnMut(&[&[u8]]) -> redis::Value + Send + use<> {
     let mut client = server.resp2();
     move |args| client.run(args)

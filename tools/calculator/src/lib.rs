@@ -4,7 +4,7 @@
 //! both.
 //!
 //! All arguments and results are numbers of JavaScript, so a page needs no glue and no memory of
-//! this library. A page plans a filter, then asks for the values of that plan:
+//! this library. A page plans a filter, then reads the values of that plan:
 //!
 //! ```js
 //! const { instance } = await WebAssembly.instantiate(bytes);
@@ -78,8 +78,8 @@ pub extern "C" fn layer(index: u32, column: u32) -> f64 {
     ask(|planned| planned.layer(index, column))
 }
 
-/// The computed false-positive rate with so many items instead, inside each window if the filter
-/// forgets; 0 items are allowed. NaN if there is no plan, and for more items than it was made for.
+/// The computed false-positive rate with another number of items, inside each window of a windowed
+/// filter; 0 items are allowed. NaN if there is no plan, and for more items than it was made for.
 // SAFETY: no other function of the library has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn rate_at(items: f64) -> f64 {
