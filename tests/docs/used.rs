@@ -79,8 +79,8 @@ fn additions(items: std::ops::Range<u64>) -> String {
 fn cases(rounding: Rounding) -> Vec<(u64, Vec<String>, u64)> {
     let mut cases = Vec::new();
     // Lists of few items, and the first number for which there is none; a full layer; 5 layers, for
-    // which more items are attempted than are new. Without items: the size of a layer just below and
-    // above that with a page more, and from 1 MiB on.
+    // which some of the attempted items are not new. Without items: the size of a layer just below
+    // and above that with a page more, and from 1 MiB on.
     for (keys, capacity, items, attempted) in [
         (KEYS, 100, 0, 0),
         (KEYS, 100, 1, 1),
