@@ -12,13 +12,17 @@ use crate::packed::{FORMS, Form};
 
 /// The options of every kind of filter. The windows are so long that no case of a test lasts as
 /// long.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 16] = [
     "",
     "EXPANSION 1",
     "NONSCALING",
     "LAYOUT redisbloom",
     "LAYOUT redisbloom EXPANSION 4",
     "LAYOUT redisbloom NONSCALING",
+    "LAYOUT valkey-bloom",
+    "LAYOUT valkey-bloom EXPANSION 1 TIGHTENING 0.3",
+    "LAYOUT valkey-bloom NONSCALING SEED abcdefghijklmnopqrstuvwxyz012345",
+    "TIGHTENING 0.9 VALIDATESCALETO 100000",
     "WINDOW 1000000",
     "WINDOW 1000000 GENERATIONS 3 NONSCALING",
     "LAST GENERATIONS 4",
@@ -28,11 +32,15 @@ const KINDS: [&str; 12] = [
 ];
 
 /// Options that may contradict each other.
-const OPTIONS: [&str; 16] = [
+const OPTIONS: [&str; 20] = [
     "EXPANSION 3",
     "NonScaling",
     "LAYOUT BLOOMLINE",
     "LAYOUT none",
+    "layout Valkey-Bloom",
+    "SEED abcdefghijklmnopqrstuvwxyz012345",
+    "Tightening 1e-3",
+    "VALIDATESCALETO 300",
     "last",
     "NoRefresh",
     "GENERATIONS 5",
@@ -67,7 +75,8 @@ fn options(u: &mut Unstructured) -> Result<Words> {
     let mut options = String::new();
     if u.ratio(3, 4)? {
         options += u.choose(&KINDS)?;
-        if !options.contains("LAYOUT") && u.ratio(7, 8)? {
+        let is_ours = !["LAYOUT", "TIGHTENING"].iter().any(|name| options.contains(name));
+        if is_ours && u.ratio(7, 8)? {
             options += " SEED 7";
         }
     } else {

@@ -46,6 +46,7 @@ fn run(server: &Kind) {
     let mut pair = Pair::start(server, LIMIT, &lines);
     let (mut total, mut lives, mut events) = (Count::default(), 0, EVENTS.iter().cycle());
     let mut steps: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut left: BTreeMap<String, u64> = BTreeMap::new();
     let first = variable("BLOOMLINE_SEED", 0);
     for seed in first..first + LIVES * variable("BLOOMLINE_LIVES", 1) {
         for (index, kind) in KINDS.into_iter().enumerate() {
@@ -66,7 +67,9 @@ fn run(server: &Kind) {
                 }
                 strangers.call("k");
             }
-            strangers.end(&mut pair.replica());
+            for name in strangers.end(&mut pair.replica()) {
+                *left.entry(name).or_default() += 1;
+            }
             life.assert_saved();
             total.add(life.count);
             lives += 1;
@@ -79,9 +82,12 @@ fn run(server: &Kind) {
             }
         }
     }
-    println!("{}: {lives} lives, {total:?}", server.name);
+    println!("{}: {lives} lives, {total:?}, left by strangers: {left:?}", server.name);
     for row in STEPS {
         assert!(steps.get(row.name) > Some(&5), "{}: {steps:?}", row.name);
+    }
+    for name in ["+MBbloom--", "+bloomfltr", "+MBbloomCF"] {
+        assert!(left.contains_key(name), "{}: {left:?}", server.name);
     }
     assert!(total.changes > 15 * lives as u64, "{total:?} in {lives} lives");
 }

@@ -115,15 +115,17 @@ impl Strangers {
     }
 
     /// Asserts that each filter that the calls have left serves, and that the replica has it.
-    pub fn end(mut self, replica: &mut Client) {
-        for key in KEYS {
-            let is_filter = self.client.ask(&format!("TYPE {key}")).contains("bloom");
-            if is_filter {
-                self.assert_serves(key);
-            }
+    /// Returns the types of the filters.
+    pub fn end(mut self, replica: &mut Client) -> Vec<String> {
+        let keys = KEYS.map(|key| (key, self.client.ask(&format!("TYPE {key}"))));
+        let mut types = Vec::new();
+        for (key, name) in keys.into_iter().filter(|(_, name)| name.contains("bloom")) {
+            self.assert_serves(key);
+            types.push(name);
         }
         assert_eq!(self.client.ask("WAIT 1 60000"), ":1");
         assert_eq!(replica.ask("DEBUG DIGEST"), self.client.ask("DEBUG DIGEST"), "the replica");
+        types
     }
 
     /// Runs all commands on copies of a filter. None that reads may be refused, and each change has
