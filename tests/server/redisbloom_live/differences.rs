@@ -1,5 +1,5 @@
 //! The documented differences between RedisBloom and Bloomline with `bf-layout redisbloom`: one
-//! table. docs/reference/compatibility.md has the reasons; rows that begin with a release are about
+//! table. docs/reference/compatibility.md describes them; rows that begin with a release are about
 //! RedisBloom before 8, whose successor decides what is right.
 
 use std::str;
