@@ -1,5 +1,5 @@
 //! What a program sees that comes from valkey-bloom: the table of
-//! docs/how-to/migrating-from-valkey-bloom.md.
+//! docs/how-to/migrating-from-valkey-bloom.md, and smaller differences.
 
 use bloomline_harness::{Setup, matches};
 
