@@ -21,12 +21,11 @@ COLUMNS = [
 
 
 class Cell:
-    """A time: the median in ns per item, its multiple of the baseline, and page faults per item."""
+    """A time: the median in ns per item, and its multiple of the baseline."""
 
     def __init__(self, cell):
         self.median = cell["median"]
         self.multiple = cell["times_baseline"]
-        self.faults = cell["page_faults_per_item"]
 
 
 class Row:

@@ -2,13 +2,16 @@
 
     make publish-bench              the published run, docs/reports/run.json, into docs and README.md
     publish.py RUN.json FOLDER      another run, into benchmarks.md and its chart in the folder
-    publish.py RUN.json             prints the tables of a run that are no tables of times
+    publish.py RUN.json             prints all rows and columns of a run
 
 The text of docs/benchmarks.md and README.md is written by hand. What stands between two markers,
 `<!-- NAME: begin -->` and `<!-- NAME: end -->`, comes from the run. A test runs this program and
 compares the documents.
+
+The page shows the rows that are listed here, and each row in which RedisBloom is ahead.
 """
 
+import itertools
 import pathlib
 import re
 import sys
@@ -42,29 +45,66 @@ CHARTED_COLUMNS = {
     "set": "set (SADD, SMISMEMBER)",
     "bit string": "bit string (SETBIT, GETBIT)",
 }
+# The columns of the page.
+MODULES = ["bloomline", "RedisBloom", "redisbloom layout", "valkey-bloom layout"]
+TIMED = ["baseline", *MODULES]
+# The rows of times on the page, by table.
+SHOWN_ROWS = {
+    "In cache": [
+        "MEXISTS hit ×1,000",
+        "MEXISTS miss ×1,000",
+        "MADD new, from empty ×1,000",
+        "EXISTS hit",
+        "ADD new, from empty",
+    ],
+    "Packed items of 20 characters": [
+        "MEXISTS hit ×1,000",
+        "BULKEXISTS FIXED hit ×50,000",
+        "BULKEXISTS LINES hit ×50,000",
+        "BULKADD FIXED new, from empty ×50,000",
+    ],
+    "Default growth": ["MADD new, from empty ×1,000", "MEXISTS hit ×1,000", "EXISTS hit"],
+    "EXPANSION 1": ["MEXISTS hit ×1,000"],
+    "Forgets, in cache": ["MEXISTS hit ×1,000", "MADD new, after a rotation ×1,000"],
+    "Out of cache": ["MEXISTS hit ×1,000", "MEXISTS miss ×1,000", "MADD new ×1,000", "EXISTS hit"],
+    "First touch": ["MADD new, from empty ×1,000"],
+    "Tiny filters": ["ADD first item, creates", "MADD new ×19"],
+    "Cuckoo filter, in cache": ["MEXISTS hit ×1,000", "EXISTS hit", "MDEL all ×1,000"],
+    "Cuckoo filter, EXPANSION 2": ["MEXISTS hit ×1,000"],
+    "Cuckoo filter, out of cache": ["MEXISTS hit ×1,000", "INSERT new ×1,000"],
+}
+# The rows of the other figures on the page, by title of the sheet and column: how their cases end.
+# A run without `--full` has other numbers of items.
+SIZES, FILES = "Bytes per item, and the false-positive rate", "Saving and loading one filter"
+SHOWN_FIGURES = {
+    (SIZES, "bytes per item"): (
+        " at 1 %, NONSCALING",
+        " at 1 %, may grow",
+        " at 1 %, from 100",
+        " at 1 %, GENERATIONS 8",
+    ),
+    (SIZES, "measured %"): (" at 1 %, NONSCALING", " at 1 %, from 100"),
+    ("A tiny filter, made by its first item", "used_memory per key"): ("",),
+    (FILES, "SAVE s"): ("",),
+    (FILES, "in addition, MB"): ("",),
+    (FILES, "load s"): ("",),
+    ("Making and freeing one large filter", "UNLINK us"): ("",),
+    ("Making and freeing one large filter", "DEL us"): ("",),
+    ("Pages copied while a child saves", "per item"): ("",),
+    ("Bytes replicated when nine of ten additions are duplicates", "%"): ("BF.MADD ×1000", "BF.MADD ×10", "BF.ADD"),
+}
+# The rows that compare a filter with a set and a bit string: table, and row or bytes per item.
+EXACT = [
+    ("In cache", "MEXISTS hit ×1,000"),
+    ("In cache", "MADD new, from empty ×1,000"),
+    ("In cache", None),
+    ("Default growth", None),
+]
 # Columns of the sheets that are no result, or the same result in other units, or counted otherwise
 # by RedisBloom.
 GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter", "per item", "bytes sent", "MEMORY USAGE"}
-# Columns of a run that the page leaves out: a second baseline, the build without vector
-# instructions, which is in the chart, and what follows from the target rate or from other columns.
-LEFT_OUT = {"baseline, hash", "scalar", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter"}
-# Rows that the page leaves out: calls of ten items lie between those of a thousand and of one, and
-# two clients take the time of one.
-LEFT_OUT_ROWS = ["×10", "two clients"]
-# A table that the page leaves out: raw bytes are hashed a little faster than the same in hex.
-LEFT_OUT_TABLES = {"Items of 20 raw bytes"}
-# Columns whose lines of a sheet are left out where they are equal to those of another one.
-SAME_AS = {"redisbloom layout": ["RedisBloom", "bloomline"], "valkey-bloom layout": ["bloomline"]}
-# Columns that the page also shows as multiples of the baseline.
-COMPARED = {"bloomline", "RedisBloom"}
 # A smaller difference between two runs means nothing.
 NOISE = 0.01
-# Why the rows of MEMORY USAGE are not compared.
-USAGE = """\
-MEMORY USAGE is not among them: that of Bloomline is what the allocator provided, in
-classes of up to a quarter more than was requested, and that of RedisBloom its SIZE and the name of
-the key, without the classes. `used_memory` rises by 1,573,024 bytes with Bloomline and by 1,573,008
-with RedisBloom 2.8.2 (Redis 8.2.3) for a million items reserved at 1 %."""
 
 
 def table(heads, rows):
@@ -73,47 +113,109 @@ def table(heads, rows):
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
 
 
-def cell(row, column):
-    """A time as it is read, in the columns that are compared with its multiple: `23.2 (1.73)`."""
-    if column not in row.cells:
-        return "-"
-    found = row.cells[column]
-    has_multiple = column in COMPARED and found.multiple is not None
-    return f"{found.median:.1f}" + (f" ({found.multiple:.2f})" if has_multiple else "")
+def line(name, columns, texts, is_behind):
+    """A row of a table: `**` marks a RedisBloom that is ahead."""
+    if is_behind:
+        texts = {**texts, "RedisBloom": f"**{texts['RedisBloom']}**"}
+    return [name, *(texts.get(column, "-") for column in columns)]
+
+
+def is_behind(ours, theirs):
+    """Whether RedisBloom's figure is better by more than noise. Of each figure, less is better."""
+    return None not in (ours, theirs) and ours > theirs * (1 + NOISE)
+
+
+def rows_behind(of):
+    """The rows of a table of times in which RedisBloom is ahead."""
+    return [row for row in of.rows if (ratio := row.times_as_fast()) and is_behind(1, ratio)]
+
+
+def figures_behind(sheet):
+    """The figures of a sheet in which RedisBloom is ahead: column of the sheet, and case."""
+    for name, ours in sheet.figures.items():
+        column, _, case = name.partition(", ")
+        theirs = sheet.figures.get(name.replace("bloomline", "RedisBloom", 1))
+        if column != "bloomline" or theirs is None:
+            continue
+        for at, head in enumerate(sheet.heads):
+            if head not in GIVEN and is_behind(ours[at], theirs[at]):
+                yield head, case
+
+
+def sections(columns, parts):
+    """One table of several, each with its title in a row of its own, without columns that have no cell."""
+    used = [any(row[at] != "-" for _, rows in parts for row in rows) for at in range(1, len(columns) + 1)]
+    lines = []
+    for title, rows in parts:
+        lines.append([f"**{title}**"])
+        lines += [[row[0], *itertools.compress(row[1:], used)] for row in rows]
+    return table(list(itertools.compress(columns, used)), lines)
 
 
 def times(run):
-    """The tables of times, each under its title."""
+    """Two tables of times, of Bloom filters and of cuckoo filters."""
+    kinds = {}
+    for of in run.tables.values():
+        behind, rows = rows_behind(of), []
+        for row in of.rows:
+            if row in behind or row.name in SHOWN_ROWS.get(of.name, []):
+                texts = {column: f"{cell.median:,.1f}" for column, cell in row.cells.items()}
+                rows.append(line(row.name, TIMED, texts, row in behind))
+        if rows:
+            kind = "Cuckoo filters" if of.name.startswith("Cuckoo") else "Bloom filters"
+            kinds.setdefault(kind, []).append((of.title, rows))
+    return "\n\n".join(f"### {kind}\n\n{sections(TIMED, parts)}" for kind, parts in kinds.items())
+
+
+def exact(run):
+    """A filter beside a set and a bit string."""
+    columns, rows = ["bloomline", "set", "bit string"], []
+    for name, row in EXACT:
+        if name not in run.tables:
+            continue
+        of = run.tables[name]
+        texts = {column: f"{size:.2f}" for column, size in of.bytes_per_item.items()}
+        if row:
+            texts = {column: f"{cell.median:,.1f}" for column, cell in run.row(name, row).cells.items()}
+        rows.append(line(f"{name}: {row or 'bytes per item'}", columns, texts, False))
+    return table(columns, rows)
+
+
+def figures(run):
+    """All that is no time per item, in one table."""
+    parts = []
+    for title, sheet in run.sheets.items():
+        behind, rows = list(figures_behind(sheet)), []
+        # The names of a case, by column.
+        cases = {}
+        for name in sheet.lines:
+            column, _, case = name.partition(", ")
+            cases.setdefault(case, {})[column] = name
+        for at, head in enumerate(sheet.heads):
+            for case, names in cases.items():
+                if (head, case) in behind or case.endswith(SHOWN_FIGURES.get((title, head), ())):
+                    texts = {column: sheet.lines[name][at] for column, name in names.items()}
+                    label = f"{head}: {case}" if case else head
+                    rows.append(line(label, MODULES, texts, (head, case) in behind))
+        if rows:
+            parts.append((title, rows))
+    return sections(MODULES, parts)
+
+
+def everything(run):
+    """All tables of a run, with all rows and columns."""
     parts = []
     for of in run.tables.values():
-        if of.name in LEFT_OUT_TABLES:
-            continue
-        columns = [name for name in of.columns if name not in LEFT_OUT]
-        shown = [row for row in of.rows if not any(row.name.endswith(end) for end in LEFT_OUT_ROWS)]
-        rows = [[row.name, *(cell(row, column) for column in columns)] for row in shown]
-        parts.append(f"### {of.title}\n\n{table(columns, rows)}")
-        if of.bytes_per_item:
-            sizes = [f"{name} {of.bytes_per_item[name]:.2f}" for name in COLUMNS if name in of.bytes_per_item and name not in LEFT_OUT]
-            parts.append(textwrap.fill(f"Bytes per item by MEMORY USAGE: {', '.join(sizes)}.", 100))
-        if of.name == "First touch":
-            faults = [f"{name} {of.rows[0].cells[name].faults:.2f}" for name in columns]
-            parts.append(textwrap.fill(f"Page faults per item: {', '.join(faults)}.", 100))
+        rows = []
+        for row in of.rows:
+            texts = {column: f"{cell.median:,.1f}" for column, cell in row.cells.items()}
+            rows.append(line(row.name, of.columns, texts, False))
+        sizes = {column: f"{size:.2f}" for column, size in of.bytes_per_item.items()}
+        rows.append(line("bytes per item, MEMORY USAGE", of.columns, sizes, False))
+        parts.append(f"{of.title}\n\n{table(of.columns, rows)}")
+    for title, sheet in run.sheets.items():
+        parts.append(f"{title}\n\n{table(sheet.heads, [[name, *texts] for name, texts in sheet.lines.items()])}")
     return "\n\n".join(parts)
-
-
-def sheet_table(sheet):
-    """The table of a sheet."""
-    shown = [at for at, head in enumerate(sheet.heads) if head not in LEFT_OUT]
-    rows, same = [], set()
-    for name, line in sheet.lines.items():
-        column, _, case = name.partition(", ")
-        figures = [line[at] for at in shown]
-        others = [other for other in SAME_AS.get(column, []) if sheet.lines.get(f"{other}, {case}") == line]
-        same.update((column, other) for other in others[:1])
-        if not others:
-            rows.append([name, *figures])
-    notes = [f"Lines of {column} that are equal to those of {other} are left out." for column, other in sorted(same)]
-    return "\n\n".join([table([sheet.heads[at] for at in shown], rows), *notes])
 
 
 def machine(run):
@@ -145,7 +247,7 @@ def span(run, name):
 
 
 def result(run):
-    """Where Bloomline is ahead and where RedisBloom is, in a table each."""
+    """How many times as fast Bloomline is, and where RedisBloom is ahead."""
     thousand = {
         "in cache": "In cache",
         "default growth to a million items": "Default growth",
@@ -157,27 +259,9 @@ def result(run):
     }
     thousand = {words: name for words, name in thousand.items() if name in run.tables}
     ahead = table(["RedisBloom's time / Bloomline's"], [[words, span(run, name)] for words, name in thousand.items()])
-    behind = [
-        [f"{of.name}: {row.name}", f"{row.cells['bloomline'].median:,.0f} ns", f"{row.cells['RedisBloom'].median:,.0f} ns"]
-        for of in run.tables.values()
-        for row in of.rows
-        if (ratio := row.times_as_fast()) and ratio < 1 / (1 + NOISE)
-    ]
-    for title, sheet in run.sheets.items():
-        for name in filter(lambda name: name.startswith("bloomline"), sheet.lines):
-            other = name.replace("bloomline", "RedisBloom")
-            if other not in sheet.lines:
-                continue
-            for at, head in enumerate(sheet.heads):
-                ours, theirs = sheet.figures[name][at], sheet.figures[other][at]
-                if head not in GIVEN and None not in (ours, theirs) and ours > theirs * (1 + NOISE):
-                    of = ", ".join([title, *name.split(", ")[1:]])
-                    behind.append([f"{of}: {head}", sheet.lines[name][at], sheet.lines[other][at]])
-    return (
-        f"{ahead}\n\nRedisBloom is ahead in these rows, and in no others by more than {100 * NOISE:.0f} %.\n"
-        "Between runs medians move by some 3 %, those of single commands by 10 %:\n\n"
-        f"{table(['Bloomline', 'RedisBloom'], behind)}\n\n{USAGE}"
-    )
+    behind = sum(len(rows_behind(of)) for of in run.tables.values())
+    behind += sum(len(list(figures_behind(sheet))) for sheet in run.sheets.values())
+    return f"{ahead}\n\nRedisBloom is ahead by more than {100 * NOISE:.0f} % in the {behind} figures that are bold below."
 
 
 def numbers(run):
@@ -233,14 +317,10 @@ def multiples_chart(run):
 
 
 def page(run):
-    """docs/benchmarks.md with the figures of a run. A sheet that the run does not have is named as missing."""
+    """docs/benchmarks.md with the figures of a run."""
     text = PAGE.read_text()
-    sheets = {title: sheet_table(sheet) for title, sheet in run.sheets.items()}
-    contents = {"result": result(run), "machine": machine(run), "times": times(run), **sheets}
-    for name in re.findall(r"<!-- (.*): begin -->", text):
-        text = filled(text, name, contents.pop(name, "Not in this run."))
-    if contents:
-        raise SystemExit(f"{PAGE.name} has no markers of {', '.join(contents)}")
+    for content in [result, machine, times, exact, figures]:
+        text = filled(text, content.__name__, content(run))
     return text
 
 
@@ -261,8 +341,7 @@ def main():
         case []:
             written = documents()
         case [run]:
-            for title, sheet in Run(pathlib.Path(run)).sheets.items():
-                print(f"{title}\n\n{sheet_table(sheet)}\n")
+            print(everything(Run(pathlib.Path(run))))
             return
         case [run, folder]:
             run, folder = Run(pathlib.Path(run)), pathlib.Path(folder)

@@ -65,9 +65,27 @@ def test_a_peer_keeps_its_column_whatever_its_file_is_called(tmp_path):
     path.write_text(json.dumps({**run, "modules": [ours, peer]}))
     page, published = publish.page(publish.Run(path)), publish.PAGE.read_text()
     assert "RedisBloom: `rb-2.8.so`, version 20802 of the module `bf`" in page and hashed[::-1] in page
-    for name in ["result", "times"]:
+    for name in ["result", "times", "figures"]:
         block = re.compile(f"<!-- {name}: begin -->.*<!-- {name}: end -->", re.S)
         assert block.search(page)[0] == block.search(published)[0], name
+
+
+def test_rows_listed_for_the_page_are_rows_of_the_published_run():
+    run = publish.Run(publish.PUBLISHED)
+    for name, rows in publish.SHOWN_ROWS.items():
+        assert set(rows) <= {row.name for row in run.tables[name].rows}, name
+    for title, head in publish.SHOWN_FIGURES:
+        assert head in run.sheets[title].heads, title
+
+
+def test_the_page_shows_and_marks_each_figure_in_which_redisbloom_is_ahead():
+    page = publish.PAGE.read_text()
+    marked = re.findall(r"^\|[^|]+\|.* \*\*[\d.,]+\*\* \|", page, re.M)
+    count = int(re.search(r"RedisBloom is ahead by more than 1 % in the (\d+) figures", page)[1])
+    assert len(marked) == count > 20
+    row = publish.Run(publish.PUBLISHED).row("Tiny filters", "ADD first item, creates")
+    ours, theirs = (f"{row.cells[column].median:,.1f}" for column in ["bloomline", "RedisBloom"])
+    assert f"| {ours} | **{theirs}** |" in page
 
 
 def test_speeds_in_the_readme_are_those_of_the_run():
