@@ -14,10 +14,12 @@ from publish import ROOT, filled
 PAGE = ROOT / "docs/explanation/performance.md"
 
 NOT_RUN = "–"
+# Rows that stay below the last of these limits, in milliseconds, are only named, with their limit.
+SHORT = [1, 10]
 
 MANY_LAYERS = """\
-In filters of many layers, BF.INFO, BF.DEBUG and lookups take some time per layer (number of
-layers × bytes of a layer, on average):"""
+In filters of many layers, lookups and BF.DEBUG take some time per layer (number of layers × bytes
+of a layer, on average):"""
 
 
 def number(value):
@@ -59,11 +61,21 @@ class Figures:
         """The longest run."""
         return number(max(self.cells[key])) if key in self.cells else None
 
+    def limit(self, row):
+        """The first limit of short rows that no run of the row reaches, in any layout. None: it is not short."""
+        longest = max(max(times) for (name, *_), times in self.cells.items() if name == row)
+        return next((limit for limit in SHORT if longest < limit), None)
+
+    def short(self):
+        """Sentences that name the short rows."""
+        rows = {limit: [row for row in self.rows if self.limit(row) == limit] for limit in SHORT}
+        return textwrap.fill(" ".join(f"Below {limit} ms: {'; '.join(names)}." for limit, names in rows.items() if names), 100)
+
     def longest(self):
-        """The rows of the table: name and cells. The slashes of a column are aligned."""
+        """The rows of the table that are not short: name and cells. The slashes of a column are aligned."""
         lines = []
         for row in self.rows:
-            for is_redisbloom in [False, True]:
+            for is_redisbloom in [] if self.limit(row) else [False, True]:
                 pairs = [[self.text(row, is_redisbloom, column, state) for state in [False, True]] for column in self.columns]
                 if any(text for pair in pairs for text in pair):
                     lines.append(("— in RedisBloom's layout" if is_redisbloom else row, pairs))
@@ -115,10 +127,12 @@ def page(run):
     whole = [
         made_by(run),
         aligned("one layer of", one.columns, one.longest()),
+        one.short(),
         MANY_LAYERS,
         aligned("layers", layers.columns, layers.longest()),
+        layers.short(),
     ]
-    text = filled(text, "latency", "\n\n".join(whole))
+    text = filled(text, "latency", "\n\n".join(filter(None, whole)))
     calls = aligned("items in the call", packed.columns, packed.medians())
     return filled(text, "latency-packed", f"{made_by(run)}\n\n{calls}")
 

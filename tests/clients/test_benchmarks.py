@@ -121,6 +121,10 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
         ("one layer of: 1 GB, untouched", "BF.ADD that adds a layer", ours, 25.0),
         ("one layer of: 1 GB, filled", "SAVE", "redisbloom layout", 12345.0),
         ("one layer of: 10 GB, untouched", "COPY", ours, 501.0),
+        ("one layer of: 1 GB, untouched", "BF.CARD", ours, 0.001, 0.9),
+        ("one layer of: 10 GB, untouched", "BF.STATS", ours, 9.9),
+        ("one layer of: 10 GB, untouched", "BF.MEXISTS", "redisbloom layout", 1.0),
+        ("layers: 3 × 1 MB, untouched", "BF.MADD", ours, 117.0),
         ("layers: 3 × 1 MB, untouched", "BF.INFO", ours, 0.0123),
         ("items in the call: 1,000", "BF.BULKADD", ours, 0.1, 9.0, 0.3),
         ("largest: ms", "BF.MERGE", ours, 17.1),
@@ -136,7 +140,8 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
 | BF.ADD that adds a layer |          25.0 |       – |
 | — in RedisBloom's layout |        12,345 |       – |
 """
-    assert table in after and "| BF.INFO |    0.012 |" in after
+    assert f"{table}\nBelow 1 ms: BF.CARD. Below 10 ms: BF.STATS; BF.MEXISTS.\n" in after
+    assert "| BF.MADD |      117 |\n\nBelow 1 ms: BF.INFO.\n" in after
     assert "| BF.BULKADD        | 0.300 / 9.00 |" in after
 
 
