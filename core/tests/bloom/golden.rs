@@ -5,7 +5,7 @@ use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::golden::file;
 
-use crate::joined::{SEED, fixed, new, scaling, state};
+use crate::filters::{SEED, fixed, new, scaling, state};
 use crate::window::{kinds, lived};
 
 /// A filter of `count` items: the decimal numbers from `first` on, as text.
@@ -72,7 +72,7 @@ fn all() -> Vec<(String, AnyFilter, u64)> {
         assert_eq!(state(&filter).1.len(), layers, "{name}");
         all.push((format!("bloomline-v1/{name}"), filter, items));
     }
-    let joined = [
+    let changed = [
         // Folded in place: more than an eighth of the pages is left.
         ("compacted", compacted(scaling(20_000, 0.01, 2), 8_000, 0)),
         // Folded into new memory, to less than an eighth. Growth has the reserved capacity again.
@@ -80,7 +80,7 @@ fn all() -> Vec<(String, AnyFilter, u64)> {
         ("merged-overfull", overfull()),
     ];
     let windowed = WINDOWED.into_iter().zip(kinds().map(|spec| AnyFilter::from(lived(spec))));
-    for (name, filter) in joined.into_iter().chain(windowed) {
+    for (name, filter) in changed.into_iter().chain(windowed) {
         assert!(filter.encode_header().len() > 64, "{name}");
         all.push((format!("bloomline-v2/{name}"), filter, 0));
     }

@@ -14,6 +14,10 @@
 static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
     bloomline_core::memory::ledger::Audited(std::alloc::System);
 
+/// Filters, items and measured rates of all these tests.
+#[macro_use]
+mod filters;
+
 /// The Bloomline layout.
 mod bloomline {
     mod chosen_items;
@@ -23,13 +27,26 @@ mod bloomline {
     mod sizing;
     mod sparse;
 }
+/// Compacted filters.
+mod compact {
+    mod bits;
+    mod classic;
+    mod fold;
+    mod folded;
+    mod growth;
+}
 /// The format of filters, byte for byte.
 mod golden;
-/// Merged and compacted filters, and estimates.
-mod joined;
-/// False-positive rates, computed and measured.
+/// Merged filters.
+mod merge {
+    mod refusals;
+    mod repeated;
+    mod union;
+}
+/// False-positive rates and numbers of items, computed and measured.
 mod rates {
     mod computed;
+    mod estimates;
     mod redisbloom;
     mod spread;
 }
@@ -40,6 +57,8 @@ mod redisbloom {
     mod sizing;
     mod strict;
 }
+/// What replicas must compute alike.
+mod replicated;
 /// valkey-bloom's layout.
 mod valkey {
     mod rate;

@@ -5,7 +5,7 @@ use bloomline_core::error::ChunkError;
 use bloomline_core::host::{Filter, Spec};
 use bloomline_reference::calls::Calls;
 
-use crate::joined::{SEED, copied, fixed, insert, new, scaling};
+use crate::filters::{SEED, copied, fixed, insert, new, scaling};
 
 fn filled(spec: Spec, items: u64) -> Filter {
     let mut filter = new(spec, SEED);

@@ -5,26 +5,12 @@ use bloomline_core::bloom::bloomline::BlockedLayer;
 use bloomline_core::bloom::bloomline::sizing::ROWS;
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
-#[cfg(target_arch = "aarch64")]
-use bloomline_core::simd::neon::Neon;
 use bloomline_core::simd::{Backend, Block, Scalar};
-#[cfg(target_arch = "x86_64")]
-use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
 use bloomline_core::{Error, Layout};
 use bloomline_reference::bloomline::{Answer, Model};
 use bloomline_reference::calls::Calls;
 
-fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
-    Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
-}
-
-fn fixed(capacity: u64, error_rate: f64) -> Spec {
-    Spec { capacity, error_rate, growth: Growth::Fixed }
-}
-
-fn new(spec: Spec, seed: u64) -> Filter {
-    Filter::new(spec, seed, &mut |_| true).unwrap()
-}
+use crate::filters::{any, assert_equals_model, fixed, new, scaling, state};
 
 fn answer(result: Result<bool, Error>) -> Answer {
     match result {
@@ -49,30 +35,6 @@ fn contains_batch<T: AsRef<[u8]>>(filter: &Filter, items: &[T]) -> Vec<bool> {
         answers.push(present)
     });
     answers
-}
-
-fn assert_same_bytes(filter: &Filter, model: &Model) {
-    assert_eq!(filter.layer_count() as usize, model.layers.len());
-    assert_eq!((filter.len(), filter.newest_len()), (model.len(), model.newest_len));
-    for (index, (layer, model)) in filter.layers().zip(&model.layers).enumerate() {
-        assert_eq!(
-            (layer.capacity(), layer.geometry()),
-            (model.capacity, &model.geometry),
-            "layer {index}"
-        );
-        // Not `assert_eq`, which would print megabytes.
-        assert!(
-            layer.words().as_bytes() == model.bits.as_raw_slice(),
-            "the bits of layer {index} differ: {:?}",
-            model.geometry
-        );
-    }
-}
-
-/// The header and the bits of a filter.
-fn state(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
-    let bits = filter.layers().map(|layer| layer.words().as_bytes().to_vec()).collect();
-    (filter.encode_header().to_vec(), bits)
 }
 
 #[test]
@@ -100,7 +62,7 @@ fn large_filters_equal_the_reference_model() {
             let expected: Vec<Answer> = call.iter().map(|item| model.insert(item)).collect();
             assert_eq!(insert_batch(&mut filter, call), expected);
         }
-        assert_same_bytes(&filter, &model);
+        assert_equals_model(&filter, &model);
         let absent: Vec<[u8; 8]> = (count..count + 20_000).map(u64::to_le_bytes).collect();
         let expected: Vec<bool> = absent.iter().map(|item| model.contains(item)).collect();
         assert_eq!(contains_batch(&filter, &absent), expected);
@@ -143,11 +105,6 @@ fn assert_backend_agrees<P: Backend>(backend: P, spec: Spec, seed: u64) -> (u8, 
     (geometry.blocks_per_item(), geometry.bits_per_block())
 }
 
-#[test]
-fn scalar_and_dispatched_backend_agree_on_every_shape() {
-    assert_backend_agrees_on_every_shape(Scalar);
-}
-
 /// Compares the answers of a backend for prepared patterns, which batches use for filters of many
 /// layers, with those of the scalar backend.
 fn assert_prepared_patterns_agree<P: Backend>(backend: P) {
@@ -174,33 +131,12 @@ fn assert_prepared_patterns_agree<P: Backend>(backend: P) {
 
 #[test]
 fn backends_agree_on_prepared_patterns() {
-    assert_prepared_patterns_agree(Scalar);
-    #[cfg(target_arch = "x86_64")]
-    {
-        Avx2::detect().into_iter().for_each(assert_prepared_patterns_agree);
-        Avx512::detect().into_iter().for_each(assert_prepared_patterns_agree);
-    }
-    #[cfg(target_arch = "aarch64")]
-    assert_prepared_patterns_agree(Neon);
+    with_each_backend!(assert_prepared_patterns_agree());
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")]
-fn vector_backends_agree_on_every_shape() {
-    match Avx2::detect() {
-        Some(backend) => assert_backend_agrees_on_every_shape(backend),
-        None => eprintln!("NOT TESTED: this processor has no AVX2"),
-    }
-    match Avx512::detect() {
-        Some(backend) => assert_backend_agrees_on_every_shape(backend),
-        None => eprintln!("NOT TESTED: this processor has no AVX-512 with VBMI"),
-    }
-}
-
-#[test]
-#[cfg(target_arch = "aarch64")]
-fn neon_agrees_on_every_shape() {
-    assert_backend_agrees_on_every_shape(Neon);
+fn backends_agree_with_the_dispatched_one_on_every_shape() {
+    with_each_backend!(assert_backend_agrees_on_every_shape());
 }
 
 fn assert_backend_agrees_on_every_shape<P: Backend>(backend: P) {
@@ -256,7 +192,7 @@ fn items_of_small_layers_are_found_wherever_they_stand() {
             for item in &items {
                 model.insert(item);
             }
-            assert_same_bytes(&filter, &model);
+            assert_equals_model(&filter, &model);
             let is_small: Vec<bool> =
                 filter.layers().map(|layer| layer.geometry().is_small()).collect();
             mixed += u32::from(is_small.windows(2).any(|pair| pair == [false, true]));
@@ -286,7 +222,7 @@ fn full_fixed_filter_ends_a_call_at_the_first_new_item() {
     let answers = insert_batch(&mut filter, &["a", "b", "c", "a", "d", "e"]);
     use Answer::{Full, New, Seen};
     assert_eq!(answers, [New, New, New, Seen, Full]);
-    let before = state(&filter);
+    let before = state(&any(&filter));
     assert_eq!(
         filter.insert_item(b"f", 0, &mut |_| unreachable!("no memory is needed")),
         Err(Error::Full(3))
@@ -295,7 +231,7 @@ fn full_fixed_filter_ends_a_call_at_the_first_new_item() {
         (insert_batch(&mut filter, &["a", "c"]), filter.len(), filter.room()),
         (vec![Seen, Seen], 3, 0)
     );
-    assert!(state(&filter) == before);
+    assert!(state(&any(&filter)) == before);
 }
 
 #[test]
@@ -306,7 +242,7 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
         filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
         item += 1;
     }
-    let (before, size) = (state(&filter), filter.size_bytes());
+    let (before, size) = (state(&any(&filter)), filter.size_bytes());
     let mut demands = Vec::new();
     let mut refuse = |demand: Demand| {
         demands.push(demand);
@@ -317,7 +253,7 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
         assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
         assert_eq!(filter.insert_item(&0u64.to_le_bytes(), 0, &mut refuse), Ok(false));
     }
-    assert!(state(&filter) == before);
+    assert!(state(&any(&filter)) == before);
     assert_eq!((filter.size_bytes(), filter.contains_item(b"new", 0)), (size, false));
     assert_eq!(demands.len(), 3, "one demand per item that needs memory");
     assert!(demands.iter().all(|demand| *demand == demands[0]));

@@ -5,7 +5,7 @@ use bloomline_core::host::{AnyFilter, Filter, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::{assert_consistent, assert_equal, bits};
 
-use crate::joined::{SEED, fixed, new, scaling};
+use crate::filters::{SEED, fixed, new, scaling};
 
 fn sparse(spec: Spec) -> AnyFilter {
     AnyFilter::bloomline(spec, SEED, 0, &mut |_| true).unwrap()

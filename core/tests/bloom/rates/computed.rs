@@ -9,11 +9,14 @@ use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::geometry::Geometry;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::chunk::Bits;
-use bloomline_core::host::{Filter, Growth, Spec};
+use bloomline_core::host::{Filter, Spec};
 use bloomline_reference::calls::Calls;
+use bloomline_reference::random::Estimate;
 use bloomline_reference::rate_of_bits::rate_of_bits;
 
-const ERROR_RATES: [f64; 7] = [0.25, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6];
+use crate::filters::{fill_up, fixed, insert, measured, new, scaling};
+
+const ERROR_RATES: [f64; 8] = [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6];
 
 /// The largest accepted difference in standard errors.
 const SIGMAS: f64 = 4.0;
@@ -27,88 +30,47 @@ fn tolerance(error_rate: f64) -> f64 {
     if error_rate > 0.01 { 0.01 } else { 1e-3 }
 }
 
-fn fixed(capacity: u64, error_rate: f64, seed: u64) -> Filter {
-    let spec = Spec { capacity, error_rate, growth: Growth::Fixed };
-    Filter::new(spec, mixed(seed), &mut |_| true).unwrap()
-}
-
 /// A seed without structure.
 fn mixed(seed: u64) -> u64 {
     (seed + 1).wrapping_mul(0xd129_0d3b_3f2f_8a6b)
 }
 
-/// Attempts to insert the items of a range. Items that seem to be present set no bits.
-fn insert(filter: &mut Filter, items: std::ops::Range<u64>) {
-    let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
-    filter.insert_each(&mut items.iter().map(|item| &item[..]), 0, &mut |_| true, &mut |answer| {
-        answer.unwrap();
-    });
-}
-
-/// Attempts to insert new items until the newest layer is full; returns the number of attempts.
-///
-/// Also asserts that a fixed filter then refuses a new item.
-fn fill(filter: &mut Filter) -> u64 {
-    let mut attempted = 0;
-    while filter.room() > 0 {
-        let end = attempted + filter.room();
-        insert(filter, attempted..end);
-        attempted = end;
-    }
-    if filter.spec().growth == Growth::Fixed {
-        let refusal = (attempted..)
-            .find_map(|item| filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).err());
+/// The geometry of a full layer, the mean of its rate over `seeds` seeds, and the computed rate.
+fn rates_when_full(capacity: u64, error_rate: f64, seeds: u64) -> (Geometry, Estimate, f64) {
+    let one = |seed| {
+        let mut filter = new(fixed(capacity, error_rate), mixed(seed));
+        let mut items = fill_up(&mut filter, 1, 0)..;
+        let refusal =
+            items.find_map(|item| filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).err());
         assert_eq!(refusal, Some(Error::Full(filter.capacity())));
-    }
-    attempted
+        rate_of_bits(filter.layers().next().unwrap())
+    };
+    let measured = Estimate::of(&(0..seeds).map(one).collect::<Vec<_>>());
+    let geometry = Geometry::new(capacity, error_rate).unwrap();
+    (geometry, measured, fp_rate(&geometry, capacity))
 }
 
-/// The share of `lookups` absent items that the filter reports as present.
-fn measured_by_lookups(filter: &Filter, lookups: u64) -> f64 {
-    let mut hits = 0u64;
-    for call in (0..lookups).step_by(100_000) {
-        let items = call..(call + 100_000).min(lookups);
-        let items: Vec<[u8; 8]> = items.map(|item| (u64::MAX - item).to_le_bytes()).collect();
-        filter.contains_each(&mut items.iter().map(|item| &item[..]), 0, &mut |present| {
-            hits += u64::from(present)
-        });
+/// The measured rate of a layer is the computed one, up to `tolerance` relative to it.
+fn assert_equals_computed(
+    case: &str,
+    geometry: &Geometry,
+    measured: Estimate,
+    computed: f64,
+    tolerance: f64,
+) {
+    let margin = SIGMAS * measured.error + tolerance * computed;
+    let case = format!("{case}: {measured}, computed {computed:e}");
+    assert!(measured.mean <= computed + margin, "the model is too low: {case}");
+    if geometry.blocks() >= MODEL_IS_TIGHT_FROM {
+        assert!(measured.mean >= computed - margin, "the model is too high: {case}");
     }
-    hits as f64 / lookups as f64
-}
-
-/// The mean and its standard error.
-fn mean(rates: &[f64]) -> (f64, f64) {
-    let n = rates.len() as f64;
-    let mean = rates.iter().sum::<f64>() / n;
-    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
-}
-
-/// The geometry of a full layer, and the mean of its rate over `seeds` seeds with its standard
-/// error.
-fn measured_when_full(capacity: u64, error_rate: f64, seeds: u64) -> (Geometry, f64, f64) {
-    let mut rates = Vec::new();
-    for seed in 0..seeds {
-        let mut filter = fixed(capacity, error_rate, seed);
-        fill(&mut filter);
-        rates.push(rate_of_bits(filter.layers().next().unwrap()));
-    }
-    let (mean, error) = mean(&rates);
-    (Geometry::new(capacity, error_rate).unwrap(), mean, error)
 }
 
 fn assert_has_computed_rate(capacity: u64, error_rate: f64, seeds: u64) {
-    let (geometry, measured, error) = measured_when_full(capacity, error_rate, seeds);
-    let computed = fp_rate(&geometry, capacity);
-    let case = format!(
-        "{capacity} items at {error_rate:e}: {measured:e} +- {error:e}, computed {computed:e}"
-    );
-    assert!(computed <= error_rate, "{case}");
-    let margin = SIGMAS * error + tolerance(error_rate) * computed;
-    assert!(measured <= computed + margin, "the model is too low: {case}");
-    if geometry.blocks() >= MODEL_IS_TIGHT_FROM {
-        assert!(measured >= computed - margin, "the model is too high: {case}");
-    }
+    let (geometry, measured, computed) = rates_when_full(capacity, error_rate, seeds);
+    let case = format!("{capacity} items at {error_rate:e}");
+    assert!(computed <= error_rate, "{case}: {computed:e}");
+    assert_equals_computed(&case, &geometry, measured, computed, tolerance(error_rate));
 }
 
 #[test]
@@ -137,16 +99,12 @@ fn small_layers_of_every_capacity_have_their_computed_rate() {
 }
 
 #[test]
-fn full_layers_to_a_million_items_have_their_computed_rate() {
+fn large_full_layers_have_their_computed_rate() {
     for error_rate in ERROR_RATES {
         for (capacity, seeds) in [(10_000, 60), (100_000, 16), (1_000_000, 6)] {
             assert_has_computed_rate(capacity, error_rate, seeds);
         }
     }
-}
-
-#[test]
-fn full_layers_of_ten_million_have_their_computed_rate() {
     for error_rate in [0.01, 1e-4] {
         assert_has_computed_rate(10_000_000, error_rate, 3);
     }
@@ -173,12 +131,10 @@ fn layers_of_four_blocks_have_the_stated_rate_down_to_1e_15() {
     let large = [(1_000, 1e-15), (10_000, 1e-12), (100_000, 1e-8), (100_000, 1e-13)];
     for (capacity, error_rate) in small.chain(large) {
         let seeds = (400_000 / capacity).clamp(8, 2_000);
-        let (geometry, measured, error) = measured_when_full(capacity, error_rate, seeds);
-        let computed = fp_rate(&geometry, capacity);
-        let (excess, margin) = (excess(geometry.blocks(), computed), SIGMAS * error);
-        let case = format!(
-            "{capacity} items at {error_rate:e}: {measured:e} +- {error:e}, computed {computed:e}"
-        );
+        let (geometry, measured, computed) = rates_when_full(capacity, error_rate, seeds);
+        let (excess, margin) = (excess(geometry.blocks(), computed), SIGMAS * measured.error);
+        let case = format!("{capacity} items at {error_rate:e}: {measured}, computed {computed:e}");
+        let measured = measured.mean;
         assert_eq!(geometry.blocks_per_item(), 4, "{case}");
         assert!(measured <= (1.0 + excess) * computed + margin, "{case}");
         assert!(measured >= 0.998 * computed - margin, "{case}");
@@ -201,10 +157,10 @@ fn lookups_agree_with_the_bits() {
         (1e-4, 100_000, 10_000_000),
         (1e-5, 100_000, 30_000_000),
     ] {
-        let mut filter = fixed(capacity, error_rate, 42);
+        let mut filter = new(fixed(capacity, error_rate), mixed(42));
         insert(&mut filter, 0..capacity);
         let of_bits = rate_of_bits(filter.layers().next().unwrap());
-        let found = measured_by_lookups(&filter, lookups);
+        let found = measured(&filter, lookups, 42).mean;
         let error = (of_bits * (1.0 - of_bits) / lookups as f64).sqrt();
         let case = format!(
             "{capacity} items at {error_rate:e}: bits {of_bits:e}, lookups {found:e} +- {error:e}"
@@ -214,41 +170,24 @@ fn lookups_agree_with_the_bits() {
 }
 
 #[test]
-fn full_fixed_filters_keep_their_target_rate() {
-    // An item that seems to be present is not inserted, so more insertions are attempted than the
-    // filter has capacity for: a sixth more at 0.25.
-    for error_rate in [0.25, 0.1, 0.03, 0.01, 0.001] {
-        for (capacity, seeds) in [(1_000, 400), (100_000, 24)] {
-            let (_, measured, error) = measured_when_full(capacity, error_rate, seeds);
-            let case = format!("{capacity} items at {error_rate}: {measured} +- {error}");
-            assert!(
-                measured <= error_rate * (1.0 + tolerance(error_rate)) + SIGMAS * error,
-                "{case}"
-            );
-            assert_has_computed_rate(capacity, error_rate, seeds);
-        }
-    }
-}
-
-#[test]
 fn rate_of_fill_agrees_with_the_bits() {
     for error_rate in [0.25, 0.1, 0.01, 1e-3, 1e-4] {
         for (capacity, items) in [(100_000, 50_000), (100_000, 100_000), (1_000, 1_000)] {
             let (mut ratios, seeds) = (Vec::new(), 2_000_000 / capacity);
             for seed in 0..seeds {
-                let mut filter = fixed(capacity, error_rate, seed);
+                let mut filter = new(fixed(capacity, error_rate), mixed(seed));
                 insert(&mut filter, 0..items);
                 let layer = filter.layers().next().unwrap();
                 ratios.push(layer.by_fill(4096).rate / rate_of_bits(layer));
             }
-            let (ratio, error) = mean(&ratios);
+            let Estimate { mean: ratio, error } = Estimate::of(&ratios);
             assert!(
                 (ratio - 1.0).abs() <= 0.02 + SIGMAS * error,
                 "{items} of {capacity} at {error_rate:e}: {ratio} +- {error}"
             );
         }
     }
-    let mut filter = fixed(100, 0.01, 0);
+    let mut filter = new(fixed(100, 0.01), mixed(0));
     let rate = |filter: &Filter| filter.layers().next().unwrap().by_fill(4096).rate;
     assert_eq!(rate(&filter), 0.0);
     filter.write_chunk(0, &[0xff; 128]).unwrap();
@@ -261,13 +200,8 @@ fn assert_layers_have_computed_rates(spec: Spec, layers: u32, seeds: u64) {
     let mut rates = vec![Vec::new(); layers as usize];
     let mut last = None;
     for seed in 0..seeds {
-        let mut filter = Filter::new(spec, mixed(seed), &mut |_| true).unwrap();
-        let mut next = 0;
-        while filter.layer_count() < layers || filter.room() > 0 {
-            let end = next + filter.room().max(1);
-            insert(&mut filter, next..end);
-            next = end;
-        }
+        let mut filter = new(spec, mixed(seed));
+        fill_up(&mut filter, layers, 0);
         for (rates, layer) in rates.iter_mut().zip(filter.layers()) {
             rates.push(rate_of_bits(layer));
         }
@@ -277,16 +211,12 @@ fn assert_layers_have_computed_rates(spec: Spec, layers: u32, seeds: u64) {
     for (((index, rates), layer), target) in
         rates.iter().enumerate().zip(filter.layers()).zip(filter.layer_errors())
     {
-        let (measured, error) = mean(rates);
+        let measured = Estimate::of(rates);
         let computed = layer.fp_rate(layer.capacity());
-        let case = format!(
-            "{spec:?}, layer {index}: {measured:e} +- {error:e}, computed {computed:e}, target {target:e}"
-        );
-        let margin = SIGMAS * error + 0.01 * computed;
-        assert!(measured <= target.min(computed) + margin, "the model is too low: {case}");
-        if layer.geometry().blocks() >= MODEL_IS_TIGHT_FROM {
-            assert!(measured >= computed - margin, "the model is too high: {case}");
-        }
+        let case = format!("{spec:?}, layer {index}, target {target:e}");
+        let margin = SIGMAS * measured.error + 0.01 * computed;
+        assert!(measured.mean <= target + margin, "{case}: {measured}");
+        assert_equals_computed(&case, layer.geometry(), measured, computed, 0.01);
     }
 }
 
@@ -296,7 +226,7 @@ fn full_layers_of_growing_filters_have_their_computed_rate() {
         for (capacity, expansion, layers, seeds) in
             [(100, 2, 8, 60), (1_000, 1, 20, 40), (1_000, 4, 4, 20), (20_000, 2, 3, 16)]
         {
-            let spec = Spec { capacity, error_rate, growth: Growth::Scaling { expansion } };
+            let spec = scaling(capacity, error_rate, expansion);
             assert_layers_have_computed_rates(spec, layers, seeds);
         }
     }
@@ -305,24 +235,17 @@ fn full_layers_of_growing_filters_have_their_computed_rate() {
 /// Measures the rate of a growing filter with several seeds, each time that it has the next number
 /// of layers in `steps` and the newest one is full. Compares it with the computed rate.
 fn assert_grows_with_computed_rate(spec: Spec, steps: &[u32], seeds: u64, lookups: u64) {
-    let mut filters: Vec<Filter> = Vec::new();
-    for seed in 0..seeds {
-        filters.push(Filter::new(spec, mixed(seed), &mut |_| true).unwrap());
-    }
-    let mut next_item = vec![0u64; filters.len()];
+    let mut filters: Vec<(Filter, u64)> =
+        (0..seeds).map(|seed| (new(spec, mixed(seed)), 0)).collect();
     for &layers in steps {
         let mut rates = Vec::new();
-        for (filter, next) in filters.iter_mut().zip(&mut next_item) {
-            while filter.layer_count() < layers || filter.room() > 0 {
-                let end = *next + filter.room().max(1);
-                insert(filter, *next..end);
-                *next = end;
-            }
+        for (filter, next) in &mut filters {
+            *next = fill_up(filter, layers, *next);
             assert_eq!(filter.layer_count(), layers);
-            rates.push(measured_by_lookups(filter, lookups));
+            rates.push(measured(filter, lookups, *next).mean);
         }
-        let computed = filters[0].fp_rate();
-        let (measured, between) = mean(&rates);
+        let computed = filters[0].0.fp_rate();
+        let Estimate { mean: measured, error: between } = Estimate::of(&rates);
         // The rates of six seeds may happen to vary less than the number of lookups allows.
         let error = between.max((computed / (lookups * seeds) as f64).sqrt());
         let case = format!("{layers} layers: {measured:e} +- {error:e}, computed {computed:e}");
@@ -338,25 +261,13 @@ fn assert_grows_with_computed_rate(spec: Spec, steps: &[u32], seeds: u64, lookup
 }
 
 #[test]
-fn each_of_14_layers_leaves_the_filter_at_its_computed_rate() {
-    let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
-    let steps: Vec<u32> = (1..=14).collect();
-    assert_grows_with_computed_rate(spec, &steps, 6, 400_000);
-}
-
-#[test]
-fn filters_of_200_equal_layers_have_their_computed_rate() {
-    let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 1 } };
-    assert_grows_with_computed_rate(spec, &[1, 10, 50, 100, 200], 6, 200_000);
-}
-
-#[test]
-fn growing_filters_keep_the_largest_target_rate() {
-    let spec = Spec { capacity: 100, error_rate: 0.25, growth: Growth::Scaling { expansion: 2 } };
-    for seed in 0..6 {
-        let mut filter = Filter::new(spec, mixed(seed), &mut |_| true).unwrap();
-        insert(&mut filter, 0..200_000);
-        let (target, measured) = (spec.error_rate, measured_by_lookups(&filter, 200_000));
-        assert!(measured <= target, "{} layers: {measured}", filter.layer_count());
+fn growing_filters_have_their_computed_rate() {
+    let each: Vec<u32> = (1..=14).collect();
+    for (spec, steps, lookups) in [
+        (scaling(100, 0.01, 2), &each[..], 400_000),
+        (scaling(100, 0.01, 1), &[1, 10, 50, 100, 200], 200_000),
+        (scaling(100, 0.25, 2), &[1, 11], 200_000),
+    ] {
+        assert_grows_with_computed_rate(spec, steps, 6, lookups);
     }
 }

@@ -7,6 +7,8 @@ use bloomline_core::bloom::window::{
 };
 use bloomline_core::host::{Growth, Spec};
 
+use crate::filters::fixed;
+
 use super::{TIME, spec};
 
 /// The most overflow layers of a generation.
@@ -57,34 +59,16 @@ fn full_rings_keep_their_target_rate() {
     }
 }
 
-/// Bits of a full ring per item of its window, if `reserve` of the error budget is for overflow.
-fn bits_per_item(error_rate: f64, generations: u32, reserve: f64) -> f64 {
-    const CAPACITY: u64 = 1_000_000;
-    let regular = Spec {
-        capacity: CAPACITY.div_ceil(generations.into()),
-        error_rate: error_rate / f64::from(generations + 1) * (1.0 - reserve),
-        growth: Growth::Fixed,
-    };
-    let bytes = layers(regular, 1).1 * u64::from(generations + 1);
-    bytes as f64 * 8.0 / CAPACITY as f64
-}
-
 #[test]
 fn full_ring_takes_at_most_17_bits_per_item_at_1_percent() {
-    for reserve in [0.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0] {
-        for generations in [4, 6, 8, 12, 16] {
-            let bits = [0.01, 0.001].map(|rate| bits_per_item(rate, generations, reserve));
-            println!("reserve {reserve:.4}, {generations} generations: {bits:.2?} bits");
-        }
-    }
-    // What filters take, by their own numbers.
+    // An eighth of the error budget is for overflow layers.
     for (error_rate, most) in [(0.01, 17.0), (0.001, 22.5)] {
         let growth = Growth::Scaling { expansion: 2 };
         let spec = spec(1_000_000, error_rate, TIME, 8, growth, true);
         let bits = layers(spec.regular(), 1).1 as f64 * 9.0 * 8.0 / 1e6;
         assert!(bits <= most && bits > most - 1.5, "{bits} at {error_rate}");
-        let expected = bits_per_item(error_rate, 8, 1.0 / 8.0);
-        assert!((bits - expected).abs() < 1e-9, "{bits} instead of {expected}");
+        let regular = fixed(125_000, error_rate / 9.0 * 7.0 / 8.0);
+        assert_eq!(layers(spec.regular(), 1).1, layers(regular, 1).1);
     }
 }
 

@@ -14,7 +14,7 @@ use bloomline_reference::calls::Calls;
 use bloomline_reference::golden::file;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{SEED, classic, fixed, new, scaling};
+use crate::filters::{SEED, classic, clone, fixed, new, scaling};
 
 /// Specifications of all sizes and rates.
 fn specs() -> Vec<Spec> {
@@ -54,7 +54,7 @@ fn line(lines: &mut String, case: &str, result: &str, filter: &AnyFilter) {
 }
 
 fn assert_unchanged(name: &str, lines: &str) {
-    let golden = file(&format!("joined/{name}.txt"), lines.as_bytes());
+    let golden = file(&format!("merged/{name}.txt"), lines.as_bytes());
     let golden = String::from_utf8(golden).unwrap();
     for (golden, line) in golden.lines().zip(lines.lines()) {
         assert_eq!(golden, line);
@@ -75,12 +75,7 @@ fn merges_compute_the_same_bytes() {
             let step = count * (100 - overlap) / 100;
             for mut filter in both(spec) {
                 let all: Vec<AnyFilter> = (1..parts)
-                    .map(|part| {
-                        let [own, of_redisbloom] = both(spec);
-                        let is_own = matches!(filter, AnyFilter::Bloomline(_));
-                        let empty = if is_own { own } else { of_redisbloom };
-                        filled(empty, part * step, part * step + count)
-                    })
+                    .map(|part| filled(clone(&filter), part * step, part * step + count))
                     .collect();
                 filter = filled(filter, 0, count);
                 let others: Vec<&AnyFilter> = all.iter().collect();
@@ -92,7 +87,7 @@ fn merges_compute_the_same_bytes() {
     }
     // Above 16 MiB, where the fill is that of a sample.
     for mut filter in both(fixed(14_000_000, 1e-3)) {
-        let other = filled(filter.try_clone(&mut |_| true).unwrap(), 150_000, 450_000);
+        let other = filled(clone(&filter), 150_000, 450_000);
         filter = filled(filter, 0, 300_000);
         let result = format!("{:?}", filter.union(&[&other], &mut |_| true));
         line(&mut lines, "sampled", &result, &filter);

@@ -9,34 +9,14 @@ fn pages_of(fold: Fold, hashed: u64) -> Vec<u64> {
 }
 
 #[test]
-fn stored_pages_equal_the_reference_model() {
-    for hashed in 1..=300 {
-        for stored in 1..=hashed {
-            let fold = Fold::new(hashed, stored);
-            assert_eq!(pages_of(fold, hashed), stored_pages(hashed, stored), "{fold:?}");
-            assert_eq!((fold.stored(), fold.is_identity()), (stored, hashed == stored));
-        }
-    }
-}
-
-#[test]
-fn stored_pages_are_monotone_and_all_are_used() {
-    for hashed in 1..=300 {
-        for stored in 1..=hashed {
-            let pages = pages_of(Fold::new(hashed, stored), hashed);
-            assert_eq!((pages[0], pages[pages.len() - 1]), (0, stored - 1));
-            // Each stored page is that of consecutive hashed pages.
-            assert!(pages.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{pages:?}");
-        }
-    }
-}
-
-#[test]
-fn hashed_page_is_the_first_of_its_stored_page() {
+fn pages_of_folds_equal_the_reference_model() {
     for hashed in 1..=300 {
         for stored in 1..=hashed {
             let fold = Fold::new(hashed, stored);
             let pages = pages_of(fold, hashed);
+            assert_eq!(pages, stored_pages(hashed, stored), "{fold:?}");
+            assert_eq!((fold.stored(), fold.is_identity()), (stored, hashed == stored));
+            // The hashed page of a stored one is the first of them.
             for page in 0..stored {
                 let first = pages.iter().position(|&target| target == page).unwrap();
                 assert_eq!(fold.hashed_page(page), first as u64, "{fold:?}");
@@ -46,10 +26,12 @@ fn hashed_page_is_the_first_of_its_stored_page() {
 }
 
 #[test]
-fn pages_share_a_page_with_at_most_twice_as_many_others() {
+fn stored_pages_have_consecutive_pages_of_similar_number() {
     for hashed in 1..=300u64 {
         for stored in 1..=hashed {
             let pages = pages_of(Fold::new(hashed, stored), hashed);
+            assert_eq!((pages[0], pages[pages.len() - 1]), (0, stored - 1));
+            assert!(pages.windows(2).all(|pair| pair[1] - pair[0] <= 1), "{pages:?}");
             let counts: Vec<usize> =
                 pages.chunk_by(|one, next| one == next).map(<[_]>::len).collect();
             // The last page may have fewer.
@@ -78,7 +60,7 @@ fn folding_in_two_steps_equals_folding_in_one() {
             let first = Fold::new(hashed, between);
             for stored in 1..=between {
                 let last = Fold::new(hashed, stored);
-                // Pages that were joined once stay joined, and nothing else decides the target.
+                // Pages that were folded into one stay in one, and nothing else decides the target.
                 for page in 0..hashed {
                     let kept = first.hashed_page(first.stored_page(page));
                     assert_eq!(

@@ -3,23 +3,15 @@
 
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
-use bloomline_reference::calls::Calls;
-use bloomline_reference::random::Random;
 
-use super::{SEED, classic, copied, fixed, new, scaling};
-
-fn insert(filter: &mut AnyFilter, items: impl IntoIterator<Item = u64>) {
-    for item in items {
-        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
-    }
-}
+use crate::filters::{SEED, classic, clone, copied, fixed, insert, measured, new, scaling};
 
 /// Merges parts of `per` new items, at most `most` parts, into copies of an empty filter until one
 /// is refused. The filter, and the number of items in it.
 fn filled(empty: &AnyFilter, per: u64, first: u64, most: u64) -> (AnyFilter, u64) {
-    let (mut filter, mut items) = (empty.try_clone(&mut |_| true).unwrap(), 0);
+    let (mut filter, mut items) = (clone(empty), 0);
     for _ in 0..most {
-        let mut part = empty.try_clone(&mut |_| true).unwrap();
+        let mut part = clone(empty);
         insert(&mut part, first + items..first + items + per);
         match filter.union(&[&part], &mut |_| true) {
             Ok(_) => items += per,
@@ -28,14 +20,6 @@ fn filled(empty: &AnyFilter, per: u64, first: u64, most: u64) -> (AnyFilter, u64
         }
     }
     (filter, items)
-}
-
-/// The rate of random absent items, divided by the target rate.
-fn measured(filter: &AnyFilter, lookups: u64) -> f64 {
-    let mut random = Random::new(3);
-    let is_hit = |_: &u64| filter.contains_item(&(random.next() | 1 << 63).to_le_bytes(), 1_000);
-    let hits = (0..lookups).filter(is_hit).count();
-    hits as f64 / lookups as f64 / filter.error_rate()
 }
 
 #[test]
@@ -64,7 +48,8 @@ fn counts_keep_up_and_rates_stay_within_the_target() {
             );
             assert!((len - items as f64).abs() <= 5.0 * error, "{case}");
             differences += (len - items as f64) / error / count;
-            rates += measured(&filter, (2_000.0 / filter.error_rate()) as u64) / count;
+            let target = filter.error_rate();
+            rates += measured(&filter, (2_000.0 / target) as u64, 3).mean / target / count;
             copied(&filter);
         }
         let case = format!("{empty:?} by {per}: {rates:.3} of the target, {differences:.2} errors");

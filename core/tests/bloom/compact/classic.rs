@@ -1,18 +1,12 @@
 //! Compaction in RedisBloom's layout: a folded link is the link that would have been built smaller.
 
-use bloomline_core::bloom::redisbloom::geometry::{Options, RedisBloomShape};
-use bloomline_core::bloom::redisbloom::{RedisBloomFilter, RedisBloomParams};
+use bloomline_core::bloom::redisbloom::RedisBloomFilter;
+use bloomline_core::bloom::redisbloom::geometry::RedisBloomShape;
 use bloomline_core::chunk::Bits;
 use bloomline_reference::checks::header::{Classic, Header, Link};
 use bloomline_reference::redisbloom::{ModelLayer, Plan};
 
-use super::{bits, classic, fixed, found, insert, scaling};
-
-/// A filter with these options, of which 1 is no rounding, 2 log2 sizes, 4 hashes of 64 bits.
-pub(super) fn with_options(options: u32, capacity: u64, error: f64) -> RedisBloomFilter {
-    let params = RedisBloomParams { options: Options::from_bits(options), expansion: 2 };
-    RedisBloomFilter::new(capacity, error, params, &mut |_| true).unwrap()
-}
+use crate::filters::{bits, classic, finds_all, fixed, insert, with_options};
 
 /// The bits of the link that the reference model builds with so many bits.
 fn native(options: u32, shape: &RedisBloomShape, items: u64) -> Vec<u8> {
@@ -42,7 +36,7 @@ fn folded_links_equal_those_built_with_fewer_bits() {
                 assert!(old.is_multiple_of(shape.bits) && shape.is_sound(), "{shape:?}");
                 folds.insert(old / shape.bits);
                 assert!(bits(&filter)[0] == native(options, &shape, items), "{options} {shape:?}");
-                assert!(found(&filter, 0..items).into_iter().all(|found| found));
+                assert!(finds_all(&filter, 0..items));
                 assert_eq!(filter.compact(), 0);
                 assert!(filter.room() + len <= shape.capacity.max(len), "{shape:?}");
             }
@@ -83,7 +77,7 @@ fn links_fold_by_each_divisor_of_their_words() {
         assert!(folded.bits >= LEAST_BITS, "{divisor}: {folded:?}");
         let small = RedisBloomShape { bits: folded.bits, ..shape };
         assert!(bits(&filter)[0] == native(5, &small, items), "{divisor}");
-        assert!(found(&filter, 0..items).into_iter().all(|found| found));
+        assert!(finds_all(&filter, 0..items));
     }
     assert!(sizes.len() > 15, "{sizes:?}");
 }
@@ -94,22 +88,4 @@ fn header_of(shape: &RedisBloomShape, items: u64) -> Vec<u8> {
     let (count, options, expansion) = (1, 5, 2);
     let header = Classic { total: items, count, options, expansion, links: vec![link] };
     Header::Classic(header).encode()
-}
-
-#[test]
-fn compacted_filters_go_on_growing_within_their_rates() {
-    for spec in [scaling(20_000, 0.01, 2), scaling(100_000, 1e-4, 2), scaling(10_000, 0.1, 4)] {
-        let (mut filter, mut freed, mut next) = (classic(spec), 0, 0);
-        for cycle in 1..12 {
-            insert(&mut filter, next..next + cycle * 173);
-            next += cycle * 173;
-            freed += filter.compact();
-            for layer in filter.layers() {
-                let rate = layer.fp_rate(layer.capacity());
-                // The number of hashes is rounded up.
-                assert!(rate <= layer.shape().error * 1.06, "{rate} {:?}", layer.shape());
-            }
-        }
-        assert!(freed > 0 && found(&filter, 0..next).into_iter().all(|found| found));
-    }
 }

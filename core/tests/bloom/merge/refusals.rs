@@ -8,14 +8,15 @@ use bloomline_core::host::{AnyFilter, Spec};
 
 use crate::window::kinds;
 
-use super::classic::with_options;
-use super::{SEED, any, classic, copied, fixed, insert, new, scaling, state};
+use crate::filters::{
+    SEED, any, classic, clone, copied, fixed, insert, new, scaling, state, with_options,
+};
 
 /// The error of a union, which leaves the filter as it was.
 fn refusal(filter: &AnyFilter, others: &[&AnyFilter]) -> Error {
-    let (mut joined, before) = (filter.try_clone(&mut |_| true).unwrap(), state(filter));
-    let error = joined.union(others, &mut |_| true).expect_err("a union that is refused");
-    assert!(state(&joined) == before, "{error}");
+    let (mut union, before) = (clone(filter), state(filter));
+    let error = union.union(others, &mut |_| true).expect_err("a union that is refused");
+    assert!(state(&union) == before, "{error}");
     error
 }
 
@@ -26,54 +27,28 @@ fn own(spec: Spec) -> AnyFilter {
 #[test]
 fn each_parameter_that_differs_is_named() {
     let spec = scaling(100, 0.01, 2);
-    let filter = own(spec);
-    let cases = [
-        (classic(spec).into(), Parameter::Layout),
-        (new(spec, SEED + 1).into(), Parameter::Seed),
-        (own(scaling(101, 0.01, 2)), Parameter::Capacity),
-        (own(scaling(100, 0.02, 2)), Parameter::ErrorRate),
-        (own(scaling(100, 0.01, 3)), Parameter::Expansion),
-        (own(fixed(100, 0.01)), Parameter::Expansion),
-    ];
-    for (other, parameter) in cases {
+    for (filter, other, parameter) in [
+        (own(spec), classic(spec).into(), Parameter::Layout),
+        (own(spec), new(spec, SEED + 1).into(), Parameter::Seed),
+        (own(spec), own(scaling(101, 0.01, 2)), Parameter::Capacity),
+        (own(spec), own(scaling(100, 0.02, 2)), Parameter::ErrorRate),
+        (own(spec), own(scaling(100, 0.01, 3)), Parameter::Expansion),
+        (own(spec), own(fixed(100, 0.01)), Parameter::Expansion),
+        (classic(spec).into(), classic(scaling(110, 0.01, 2)).into(), Parameter::Capacity),
+        (classic(spec).into(), classic(scaling(100, 0.02, 2)).into(), Parameter::ErrorRate),
+        (classic(spec).into(), classic(scaling(100, 0.01, 3)).into(), Parameter::Expansion),
+        (classic(spec).into(), classic(fixed(100, 0.01)).into(), Parameter::Expansion),
+        (classic(spec).into(), with_options(1, 100, 0.01).into(), Parameter::Options),
+        (classic(spec).into(), with_options(4, 100, 0.01).into(), Parameter::Options),
+    ] {
         assert_eq!(refusal(&filter, &[&other]), Error::Differs(parameter));
-        assert_eq!(refusal(&filter, &[&own(spec), &other]), Error::Differs(parameter));
+        assert_eq!(refusal(&filter, &[&clone(&filter), &other]), Error::Differs(parameter));
         assert!(matches!(refusal(&other, &[&filter]), Error::Differs(_)));
     }
-    let filter = AnyFilter::from(classic(spec));
-    let cases = [
-        (classic(scaling(110, 0.01, 2)), Parameter::Capacity),
-        (classic(scaling(100, 0.02, 2)), Parameter::ErrorRate),
-        (classic(scaling(100, 0.01, 3)), Parameter::Expansion),
-        (classic(fixed(100, 0.01)), Parameter::Expansion),
-        (with_options(1, 100, 0.01), Parameter::Options),
-        (with_options(4, 100, 0.01), Parameter::Options),
-    ];
-    for (other, parameter) in cases {
-        assert_eq!(refusal(&filter, &[&other.into()]), Error::Differs(parameter));
-    }
 }
 
 #[test]
-fn windowed_filters_are_neither_merged_nor_compacted() {
-    let plain = own(scaling(100, 0.01, 2));
-    for spec in kinds() {
-        let filter = WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap();
-        let mut filter = AnyFilter::from(filter);
-        let copy = filter.try_clone(&mut |_| true).unwrap();
-        assert_eq!(refusal(&filter, &[]), Error::Windowed);
-        assert_eq!(refusal(&filter, &[&copy]), Error::Windowed);
-        assert_eq!(refusal(&filter, &[&plain]), Error::Windowed);
-        assert_eq!(refusal(&plain, &[&plain, &filter]), Error::Windowed);
-        assert_eq!(plain.check_union(&[&filter]), Err(Error::Windowed));
-        assert_eq!(filter.check_union(&[]), Err(Error::Windowed));
-        assert_eq!(filter.compact(), Err(Error::Windowed));
-        assert!(state(&filter) == state(&copy));
-    }
-}
-
-#[test]
-fn filters_of_valkey_bloom_are_neither_merged_nor_compacted() {
+fn filters_of_other_kinds_are_neither_merged_nor_compacted() {
     let plain = own(scaling(100, 0.01, 2));
     let params = ValkeyParams {
         expansion: 2,
@@ -82,18 +57,25 @@ fn filters_of_valkey_bloom_are_neither_merged_nor_compacted() {
         seed: FIXED_SEED,
         is_random: false,
     };
-    let mut filter = AnyFilter::from(ValkeyFilter::new(100, params, &mut |_| true).unwrap());
-    let copy = filter.try_clone(&mut |_| true).unwrap();
-    for others in [&[][..], &[&copy], &[&plain]] {
-        assert_eq!(refusal(&filter, others), Error::OfValkeyBloom);
+    let valkey = AnyFilter::from(ValkeyFilter::new(100, params, &mut |_| true).unwrap());
+    let windowed =
+        |spec| AnyFilter::from(WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap());
+    let windowed = kinds().map(|spec| (windowed(spec), Error::Windowed));
+    for (mut filter, error) in windowed.into_iter().chain([(valkey, Error::OfValkeyBloom)]) {
+        let copy = clone(&filter);
+        for others in [&[][..], &[&copy], &[&plain]] {
+            assert_eq!(refusal(&filter, others), error);
+        }
+        assert_eq!(refusal(&plain, &[&plain, &filter]), error);
+        assert_eq!(plain.check_union(&[&filter]), Err(error));
+        assert_eq!(filter.check_union(&[]), Err(error));
+        assert_eq!(filter.compact(), Err(error));
+        assert!(state(&filter) == state(&copy));
     }
-    assert_eq!(refusal(&plain, &[&filter]), Error::OfValkeyBloom);
-    assert_eq!(filter.compact(), Err(Error::OfValkeyBloom));
-    assert!(state(&filter) == state(&copy));
 }
 
 #[test]
-fn folded_layer_is_not_joined_with_one_of_another_size() {
+fn folded_layer_is_not_merged_with_one_of_another_size() {
     let mut folded = new(scaling(50_000, 0.01, 2), SEED);
     insert(&mut folded, 0..5_000);
     let whole = any(&folded);

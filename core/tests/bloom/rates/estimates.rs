@@ -6,7 +6,7 @@ use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
-use super::{classic, fixed, insert, new, scaling};
+use crate::filters::{classic, fixed, insert, new, scaling};
 
 /// Differences of estimates from the truth, in standard errors.
 #[derive(Default)]
@@ -48,7 +48,7 @@ fn assert_estimates<S: CompactShape>(
     is_compacted: bool,
 ) where
     AnyFilter: From<ScalableFilter<S>>,
-    ScalableFilter<S>: Calls<Inserted = bool>,
+    ScalableFilter<S>: Calls,
 {
     let mut differences = Differences::default();
     let mut layers = 0;

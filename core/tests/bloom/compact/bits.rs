@@ -2,24 +2,11 @@
 
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::Filter;
-#[cfg(target_arch = "aarch64")]
-use bloomline_core::simd::neon::Neon;
-use bloomline_core::simd::{Backend, Scalar};
-#[cfg(target_arch = "x86_64")]
-use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
+use bloomline_core::simd::Backend;
 use bloomline_reference::bloomline::{Answer, Model};
 use bloomline_reference::calls::Calls;
 
-use super::{bits, fixed, found, insert, new, scaling};
-
-fn assert_equals(filter: &Filter, model: &Model) {
-    assert_eq!(filter.layer_count() as usize, model.layers.len());
-    assert_eq!((filter.len(), filter.newest_len()), (model.len(), model.newest_len));
-    for (index, (bits, layer)) in bits(filter).into_iter().zip(&model.layers).enumerate() {
-        // Not `assert_eq`, which would print megabytes.
-        assert!(bits == layer.bits.as_raw_slice(), "layer {index}: {:?}", layer.geometry);
-    }
-}
+use crate::filters::{assert_equals_model, finds_all, fixed, found, insert, new, scaling};
 
 /// Compacts both. Returns the share of the pages that is left.
 fn compact(filter: &mut Filter, model: &mut Model) -> f64 {
@@ -55,18 +42,11 @@ fn assert_backend_finds<P: Backend>(backend: P, filter: &Filter, items: u64, mod
 /// Tests items 0 to `items`, and absent ones, with all backends, one by one and in batches.
 fn assert_finds(filter: &Filter, items: u64, model: &Model) {
     assert!((0..items).all(|item| filter.contains_item(&item.to_le_bytes(), 0)));
-    assert!(found(filter, 0..items).into_iter().all(|found| found));
+    assert!(finds_all(filter, 0..items));
     let absent = items..items + 2_000;
     let expected = absent.clone().map(|item| model.contains(&item.to_le_bytes()));
     assert_eq!(found(filter, absent.clone()), expected.collect::<Vec<_>>());
-    assert_backend_finds(Scalar, filter, items, model);
-    #[cfg(target_arch = "x86_64")]
-    {
-        Avx2::detect().into_iter().for_each(|it| assert_backend_finds(it, filter, items, model));
-        Avx512::detect().into_iter().for_each(|it| assert_backend_finds(it, filter, items, model));
-    }
-    #[cfg(target_arch = "aarch64")]
-    assert_backend_finds(Neon, filter, items, model);
+    with_each_backend!(assert_backend_finds(filter, items, model));
 }
 
 #[test]
@@ -80,12 +60,12 @@ fn folded_layers_equal_the_reference_model_bit_by_bit() {
                 let items = (capacity * load / 100).max(1);
                 insert_both(&mut filter, &mut model, 0..items);
                 compact(&mut filter, &mut model);
-                assert_equals(&filter, &model);
+                assert_equals_model(&filter, &model);
                 assert_finds(&filter, items, &model);
                 // Items that are added afterwards, as many as fit.
                 let more = items + filter.room();
                 insert_both(&mut filter, &mut model, items..more);
-                assert_equals(&filter, &model);
+                assert_equals_model(&filter, &model);
                 let geometry = filter.layers().next().unwrap().plan();
                 shapes
                     .insert((geometry.geometry().blocks_per_item(), geometry.bytes() % 4096 != 0));
@@ -111,8 +91,8 @@ fn large_layers_fold_in_place_and_into_new_memory() {
             let before = filter.size_bytes();
             assert!(before > 1 << 20);
             shares.push(compact(&mut filter, &mut model));
-            assert_equals(&filter, &model);
-            assert!(found(&filter, 0..items).into_iter().all(|found| found));
+            assert_equals_model(&filter, &model);
+            assert!(finds_all(&filter, 0..items));
         }
         assert!(shares[0] < 0.125, "{shares:?}");
     }
@@ -124,7 +104,7 @@ fn large_layers_fold_in_place_and_into_new_memory() {
         (0..items).for_each(|item| assert_ne!(model.insert(&item.to_le_bytes()), Answer::Full));
         let share = compact(&mut filter, &mut model);
         assert!((0.5..0.95).contains(&share), "{share}");
-        assert_equals(&filter, &model);
+        assert_equals_model(&filter, &model);
     }
 }
 
@@ -141,7 +121,7 @@ fn layers_that_are_folded_again_equal_the_reference_model() {
         for cycle in 0..12 {
             insert_both(&mut filter, &mut model, cycle * step..(cycle + 1) * step);
             folds += u32::from(compact(&mut filter, &mut model) < 1.0);
-            assert_equals(&filter, &model);
+            assert_equals_model(&filter, &model);
         }
         assert!(folds > 1, "{folds} folds, {filter:?}");
         assert_finds(&filter, 12 * step, &model);
