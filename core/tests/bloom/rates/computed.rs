@@ -111,8 +111,7 @@ fn large_full_layers_have_their_computed_rate() {
 }
 
 /// By how much the rate of a layer of four blocks per item may exceed the computed one, relative to
-/// it: the expansion in the covariance ends after the second order. docs/explanation/math.md has
-/// the same table.
+/// it: the expansion in the covariance ends after the second order.
 fn excess(blocks: u64, computed: f64) -> f64 {
     let [down_to_1e_9, down_to_1e_12, below] =
         if blocks <= 64 { [0.02, 0.07, 0.2] } else { [0.007, 0.02, 0.03] };
