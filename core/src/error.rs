@@ -71,6 +71,14 @@ fn short(number: f64) -> String {
     format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// What a sizing revision is that no filter may have.
+fn sizing_kind(revision: u16) -> &'static str {
+    match revision {
+        1 => "that of builds before the first release, whose filters are not read",
+        _ => "unknown",
+    }
+}
+
 /// What two filters that cannot be merged differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Parameter {
@@ -103,7 +111,7 @@ pub enum HeaderError {
     Magic,
     #[error("version {0} is unknown")]
     Version(u16),
-    #[error("sizing revision {0} is unknown")]
+    #[error("sizing revision {0} is {kind}", kind = sizing_kind(*.0))]
     Sizing(u16),
     #[error("growth kind {0} is unknown")]
     Growth(u8),

@@ -240,3 +240,11 @@ fn layers_after_a_folded_one_have_the_reserved_capacity() {
         assert_reloads(&filter.into());
     }
 }
+
+#[test]
+fn builds_before_the_first_release_are_named() {
+    let text = "sizing revision 1 is that of builds before the first release, whose filters are not \
+                read";
+    assert_eq!(Sizing(1).to_string(), text);
+    assert_eq!(Sizing(REVISION + 1).to_string(), "sizing revision 3 is unknown");
+}
