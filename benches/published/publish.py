@@ -143,7 +143,7 @@ def figures_behind(sheet):
 
 
 def sections(columns, parts):
-    """One table of several, each with its title in a row of its own, without columns that have no cell."""
+    """One table of several, each below a row with its title, without columns that have no cell."""
     used = [any(row[at] != "-" for _, rows in parts for row in rows) for at in range(1, len(columns) + 1)]
     lines = []
     for title, rows in parts:

@@ -65,7 +65,7 @@ impl<S: LayerShape, B: Backend> Group<S, B> {
     /// Which of the `pending` items a layer contains.
     ///
     /// The first parts of all items are tested without a branch, then the rest of those that
-    /// passed. About one absent item in twelve passes by chance: a branch per item would be
+    /// passed. About one absent item in twelve passes: a branch per item would be
     /// mispredicted once or twice.
     #[inline(always)]
     pub(super) fn test<W: Readable>(&self, backend: B, layer: &Layer<S, W>, pending: Mask) -> Mask {

@@ -8,7 +8,7 @@ use bloomline_reference::redisbloom::{ModelLayer, Plan};
 
 use crate::filters::{bits, classic, finds_all, fixed, insert, with_options};
 
-/// The bits of the link that the reference model builds with so many bits.
+/// The bits of the link that the reference model builds with a number of bits.
 fn native(options: u32, shape: &RedisBloomShape, items: u64) -> Vec<u8> {
     let RedisBloomShape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
     let mut model = ModelLayer::new(Plan { capacity, error, hashes, bits, log2_bits });
@@ -82,7 +82,7 @@ fn links_fold_by_each_divisor_of_their_words() {
     assert!(sizes.len() > 15, "{sizes:?}");
 }
 
-/// The header of a filter of one link, which holds so many items.
+/// The header of a filter of one link, which holds a number of items.
 fn header_of(shape: &RedisBloomShape, items: u64) -> Vec<u8> {
     let link = Link { shape: RedisBloomShape { len: items, ..*shape }, bytes: shape.bits / 8 };
     let (count, options, expansion) = (1, 5, 2);

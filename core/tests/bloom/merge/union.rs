@@ -8,7 +8,7 @@ use crate::filters::{
     SEED, any, classic, clone, copied, finds_all, fixed, insert, measured, new, scaling, state,
 };
 
-/// An empty filter of each kind that takes so many items in its first layer.
+/// An empty filter of each kind, with this capacity of its first layer.
 fn empty(capacity: u64, error_rate: f64) -> [AnyFilter; 3] {
     [
         new(fixed(capacity, error_rate), SEED).into(),
