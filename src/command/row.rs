@@ -12,6 +12,7 @@ use crate::server::command::{Access, Command, Keys, Run};
 pub const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 /// How commands use a key that they write.
 pub const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
+
 /// Commands that only read.
 pub const READ_FAST: Access = Access { flags: "readonly fast", keys: Keys::First(READ_KEY) };
 

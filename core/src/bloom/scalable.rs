@@ -262,6 +262,11 @@ impl<S: LayerShape> ScalableFilter<S> {
         S::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
+    /// All items, layers, capacity and bytes.
+    pub fn sums(&self) -> Increase {
+        self.added_since(0, 0)
+    }
+
     /// What was added since the filter had `layers` layers, and the newest of them had `newest_len`
     /// items. Of 0 layers it is everything.
     ///

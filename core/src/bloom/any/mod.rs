@@ -157,6 +157,7 @@ impl AnyFilter {
             pub fn room(&self) -> u64;
             pub fn layer_count(&self) -> u32;
             pub fn size_bytes(&self) -> u64;
+            pub fn sums(&self) -> Increase;
 
             /// The header, in the filter's own layout.
             pub fn encode_header(&self) -> Vec<u8>;
@@ -277,17 +278,6 @@ impl AnyFilter {
     #[inline]
     pub fn listed_room(&self) -> u64 {
         if let Self::Sparse(filter) = self { filter.listed_room() } else { 0 }
-    }
-
-    /// All layers, items, capacity and bytes.
-    pub fn sums(&self) -> Increase {
-        match self {
-            Self::Bloomline(filter) => filter.added_since(0, 0),
-            Self::Sparse(filter) => filter.added_since(0, 0),
-            Self::Windowed(filter) => filter.sums(),
-            Self::RedisBloom(filter) => filter.added_since(0, 0),
-            Self::ValkeyBloom(filter) => filter.added_since(0, 0),
-        }
     }
 
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.

@@ -195,6 +195,10 @@ impl SparseFilter {
         (HEADER + size_of_val(self.0.words())) as u64
     }
 
+    pub fn sums(&self) -> Increase {
+        self.added_since(0, 0)
+    }
+
     /// See [`Filter::added_since`]; the filter has no layer that it could have grown from.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Increase {
         let Numbers { shape, len, .. } = self.numbers();
