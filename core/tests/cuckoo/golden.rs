@@ -7,9 +7,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{bytes, compact, granted, item, options, reloaded, tables};
 
-/// Filters of the golden files as earlier versions wrote them, where this one compacts otherwise.
-const READ_ONLY: [&str; 1] = ["compacted-0.1"];
-
 /// A filter of a golden file.
 struct Golden {
     name: &'static str,
@@ -78,13 +75,6 @@ fn golden_files_are_written_and_read_unchanged() {
         assert!(header[13] == 1 || name != "doubling");
 
         assert!(loaded(&header, &slots) == fresh, "{name}");
-    }
-    for name in READ_ONLY {
-        let [header, slots] =
-            ["header", "slots"].map(|part| file(&format!("cuckoo-v1/{name}.{part}.bin"), &[]));
-        let filter = loaded(&header, &slots);
-        assert!((1_900..2_000).all(|number| filter.contains(number.to_string().as_bytes())));
-        assert_eq!(filter.count(b"0"), 9);
     }
 }
 

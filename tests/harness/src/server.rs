@@ -35,7 +35,7 @@ pub struct Setup {
     is_bare: bool,
     is_sandboxed: bool,
     is_debugged: bool,
-    append_file: Option<Vec<u8>>,
+    files: Vec<(&'static str, Vec<u8>)>,
     cores: Option<CoreSet>,
     variables: Vec<(&'static str, PathBuf)>,
 }
@@ -112,8 +112,14 @@ impl Setup {
 
     /// Puts an append-only file into the folder, which the server loads at its start.
     pub fn append_file(mut self, commands: Vec<u8>) -> Self {
-        self.append_file = Some(commands);
+        self.files.push(("appendonly.aof", commands));
         self.line("appendonly yes")
+    }
+
+    /// Puts an RDB file into the folder, which the server loads at its start.
+    pub fn rdb_file(mut self, bytes: Vec<u8>) -> Self {
+        self.files.push(("dump.rdb", bytes));
+        self
     }
 
     /// Starts a server of every version, and runs `test` with a connection to each, as
@@ -145,9 +151,8 @@ impl Setup {
     pub fn try_start(self, kind: &Kind) -> Result<Server, String> {
         let folder =
             tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
-        if let Some(commands) = &self.append_file {
-            fs::write(folder.path().join("appendonly.aof"), commands)
-                .expect("the append-only file");
+        for (name, bytes) in &self.files {
+            fs::write(folder.path().join(name), bytes).expect(name);
         }
         // Another process can take the free port before the server listens on it.
         let mut tries = 0;
@@ -347,6 +352,21 @@ impl Server {
     /// A file in its folder.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// The bytes of its append-only file: from Redis 7.0 on of several files, in the order of a
+    /// manifest.
+    pub fn read_append_file(&self) -> Vec<u8> {
+        let read = |name: &str| fs::read(self.file(name)).expect("the append-only file");
+        let Ok(manifest) = fs::read_to_string(self.file("appendonlydir/appendonly.aof.manifest"))
+        else {
+            return read("appendonly.aof");
+        };
+        // Such as `file appendonly.aof.1.base.aof seq 1 type b`. Those of type `h` are replaced.
+        let current = manifest.lines().filter(|line| !line.ends_with(" type h"));
+        let name =
+            |line: &str| format!("appendonlydir/{}", line.split(' ').nth(1).expect("a name"));
+        current.flat_map(|line| read(&name(line))).collect()
     }
 
     /// Stops the server and starts it again in the same folder with the same configuration.

@@ -7,6 +7,7 @@ mod dumps_and_compacting;
 mod dumps_and_rotations;
 pub mod golden;
 mod persistence;
+mod released;
 mod replicas;
 
 use std::sync::OnceLock;

@@ -64,11 +64,7 @@ fn payloads_of_bf_load_are_loaded_and_written_to_append_only_files() {
             assert_eq!(again, "-BUSYKEY Target key name already exists.", "{name}");
         }
         client.rewrite_append_only_file();
-        let files = std::fs::read_dir(server.file("appendonlydir"))
-            .map(|folder| folder.map(|entry| entry.expect("a file").path()).collect())
-            .unwrap_or_else(|_| vec![server.file("appendonly.aof")]);
-        let written: Vec<u8> =
-            files.iter().flat_map(|path| std::fs::read(path).expect("a file")).collect();
+        let written = server.read_append_file();
         for (name, payload) in &payloads {
             let is_in = written.windows(payload.len()).any(|part| part == payload);
             assert!(is_in, "{name} is not in the file");
