@@ -18,5 +18,6 @@ FROM ${SERVER_IMAGE}
 # The image of Redis 8 loads every module of this folder, and RedisBloom has the same commands.
 RUN rm -f /usr/local/lib/redis/modules/redisbloom.so
 COPY --from=build /installed/usr/lib/redis/modules/bloomline.so /usr/lib/redis/modules/bloomline.so
+COPY LICENSE packaging/THIRD-PARTY-LICENSES.txt /usr/share/doc/bloomline/
 # The entrypoint of both images puts the server's name before arguments that begin with a dash.
 CMD ["--loadmodule", "/usr/lib/redis/modules/bloomline.so"]

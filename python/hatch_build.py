@@ -24,3 +24,6 @@ class PlatformHook(BuildHookInterface):
         included = build_data["force_include"]
         included[os.environ["BLOOMLINE_WHEEL_MODULE"]] = "bloomline/bloomline.so"
         included[os.environ["BLOOMLINE_WHEEL_PLAN"]] = "bloomline/bloomline-plan"
+        # Of the crates in both files.
+        name = "THIRD-PARTY-LICENSES.txt"
+        included[os.path.join(self.root, "../packaging", name)] = f"bloomline/{name}"

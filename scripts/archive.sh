@@ -15,7 +15,8 @@ mkdir -p "$work/$name" "$work/$name-symbols"
 "$OBJCOPY" --add-gnu-debuglink="$work/$name-symbols/bloomline.so.debug" "$work/$name/bloomline.so"
 chmod 755 "$work/$name/bloomline.so"
 chmod 644 "$work/$name-symbols/bloomline.so.debug"
-install -m 644 packaging/README.md SECURITY.md LICENSE CHANGELOG.md redis.conf.example "$work/$name"
+install -m 644 -t "$work/$name" LICENSE packaging/THIRD-PARTY-LICENSES.txt packaging/README.md \
+    SECURITY.md CHANGELOG.md redis.conf.example
 install -D -m 644 -t "$work/$name/monitoring" packaging/monitoring/*
 
 # Fixed order, times, owners and gzip header: the archives must not depend on the machine.

@@ -14,7 +14,7 @@ DESTDIR=$tree PREFIX=/usr MODULEDIR='' DOCDIR='' scripts/install.sh >/dev/null
 
 documents=$tree/usr/share/doc/bloomline
 install -m 644 packaging/README.md SECURITY.md "$documents"
-install -m 644 LICENSE "$documents/copyright"
+cat LICENSE packaging/THIRD-PARTY-LICENSES.txt >"$documents/copyright"
 gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
 
 size=$(du -sk --apparent-size "$tree/usr" | cut -f1)

@@ -1,6 +1,7 @@
 //! Release archives, and the Debian package beside them: their contents, and reproducible bytes.
 //! The tests of `page` load their modules.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +34,9 @@ pub fn monitoring() -> Vec<String> {
 fn archive_and_package_hold_the_module_and_its_documents() {
     let dist = tempfile::tempdir().unwrap();
     let listed = output(program("tar").arg("-tzf").arg(pack(dist.path())));
-    let files = ["", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "bloomline.so"];
-    let mut expected: Vec<_> = files.iter().map(|file| format!("{NAME}/{file}")).collect();
+    let files = ["", "CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"];
+    let files = files.into_iter().chain(["THIRD-PARTY-LICENSES.txt", "bloomline.so"]);
+    let mut expected: Vec<_> = files.map(|file| format!("{NAME}/{file}")).collect();
     let monitored = [vec![String::new()], monitoring()].concat();
     expected.extend(monitored.iter().map(|file| format!("{NAME}/monitoring/{file}")));
     expected.push(format!("{NAME}/redis.conf.example"));
@@ -47,6 +49,34 @@ fn archive_and_package_hold_the_module_and_its_documents() {
     for file in documents.into_iter().chain(monitored) {
         assert!(listed.contains(&format!("/usr/share/doc/bloomline/{file}\n")), "{file}: {listed}");
     }
+}
+
+/// `scripts/licences.sh` writes the file.
+#[test]
+fn licences_name_the_crates_of_the_module_and_of_the_tools() {
+    let path = repository().join("packaging/THIRD-PARTY-LICENSES.txt");
+    let text = fs::read_to_string(path).unwrap();
+    let sections = text.split("\n===").skip(1).map(|section| {
+        let lists = section.lines().filter_map(|line| line.strip_suffix(':')?.split_once(", of "));
+        lists.flat_map(|(_, crates)| crates.split(", ")).map(str::to_owned).collect()
+    });
+    let sections: Vec<BTreeSet<String>> = sections.collect();
+    for (package, named) in ["bloomline", "bloomline-tools"].iter().zip(&sections) {
+        let mut tree = program(env!("CARGO"));
+        tree.args(["tree", "--locked", "--edges", "normal", "--prefix", "none"]);
+        for target in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"] {
+            tree.args(["--target", target]);
+        }
+        let listed = output(tree.args(["--package", package]));
+        // Such as `memchr v2.8.3`, and `bloomline v0.1.0 (FOLDER)`.
+        let crates = listed.lines().filter(|line| !line.contains(" (/")).filter_map(|line| {
+            let (name, version) = line.split_once(" v")?;
+            Some(format!("{name} {}", version.split(' ').next()?))
+        });
+        let missing: Vec<_> = crates.filter(|it| !named.contains(it)).collect();
+        assert_eq!(missing, [""; 0], "{package}");
+    }
+    assert_eq!(sections.len(), 2);
 }
 
 #[test]
