@@ -5,6 +5,6 @@ cd "$(dirname "$0")/.."
 cd "${DIST:-dist}"
 
 shopt -s nullglob
-LC_ALL=C sha256sum -- *.deb *.tar.gz *.json >SHA256SUMS.new
+LC_ALL=C sha256sum -- *.deb *.whl *.tar.gz *.json >SHA256SUMS.new
 mv -f SHA256SUMS.new SHA256SUMS
 cat SHA256SUMS
