@@ -39,6 +39,24 @@ fn plans_in_the_docs_are_what_the_program_prints() {
 }
 
 #[test]
+fn bytes_per_item_of_a_million_items_are_those_of_plans() {
+    const ITEMS: u64 = 1_000_000;
+    const ABOVE: &str = "Bytes per item, from `BF.INFO key SIZE` of filters of a million items:";
+    let growing = Growth::Scaling { expansion: 2 };
+    let rows = pages::rows("docs/how-to/choosing.md", ABOVE);
+    for (row, error_rate) in rows.iter().zip([0.01, 0.001, 0.0001]) {
+        let bytes =
+            [(ITEMS, Growth::Fixed), (ITEMS, growing), (100, growing)].map(|(capacity, growth)| {
+                let plan = Plan::new(Spec { capacity, error_rate, growth }, ITEMS).expect("a plan");
+                format!("{:.2}", plan.size_bytes() as f64 / ITEMS as f64)
+            });
+        assert_eq!(row[0], format!("{} %", error_rate * 100.0));
+        assert_eq!(row[1..], bytes);
+    }
+    assert_eq!(rows.len(), 3);
+}
+
+#[test]
 fn refuses_impossible_plans_with_a_reason() {
     for (arguments, reason) in [
         ("", "--items is needed"),
