@@ -54,6 +54,28 @@ fn defragmentation_moves_filters_and_loses_no_item() {
     );
 }
 
+#[test]
+fn no_filter_moves_without_the_setting() {
+    let setup = Setup::new().line("hz 100").module_args("bloom-defrag-enabled no");
+    setup.on_each_build(|mut client, server| {
+        if !can_defragment(&mut client, &server) {
+            return;
+        }
+        make_filters(&mut client);
+        let odd: Vec<String> = (1..FILTERS).step_by(2).map(key).collect();
+        client.run(&[&["DEL".to_owned()], &odd[..]].concat());
+        begin(&mut client, "1");
+        until("all keys to be visited", || {
+            let visited = ["active_defrag_key_hits", "active_defrag_key_misses"];
+            let visited: u64 = visited.iter().map(|field| client.info_number(field)).sum();
+            (visited > FILTERS as u64).then_some(())
+        });
+        for field in ["bloom_defrag_hits", "bloom_defrag_misses"] {
+            assert_eq!(number(&mut client, field), 0, "{field}");
+        }
+    });
+}
+
 /// True if the server can remove small gaps.
 fn can_defragment(client: &mut Client, server: &Server) -> bool {
     let kind = &server.kind;
