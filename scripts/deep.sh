@@ -141,8 +141,7 @@ miri() {
 # The rules of deny.toml. Licences and sources follow from Cargo.lock; advisories change daily, so
 # they are fetched.
 dependencies() {
-    command -v cargo-deny >/dev/null ||
-        { not_run "dependencies" "cargo install --locked cargo-deny"; return; }
+    scripts/deps.sh deny || { not_run "dependencies" "cargo-deny is missing"; return; }
     step "licences and sources" cargo deny --offline check licenses bans sources
     timeout 120 cargo deny fetch db ||
         { not_run "advisories" "their database cannot be reached"; return; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|cross|fuzz|deep|miri|
-#                    wasm|browser]...
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|sbom|cross|fuzz|deep|
+#                    deny|miri|wasm|browser]...
 #
 # Without an argument: build, run, test, servers, install and lint.
 #
@@ -157,6 +157,12 @@ probe() {
             aarch64-linux-gnu-strip --version
         need "musl-tools" "musl and its compiler: builds for Alpine" has_musl_compiler
         ;;
+    sbom)
+        # It compiles for minutes, so only this group installs it. The version is pinned: the file is
+        # part of a release.
+        cargo cyclonedx --version >/dev/null 2>&1 ||
+            cargo install --quiet --locked cargo-cyclonedx@0.5.9
+        ;;
     cross)
         need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" \
             "a compiler and the C library for arm64: modules of tests, and qemu" has_arm64_compiler
@@ -173,6 +179,9 @@ probe() {
         need "libclang-rt-14-dev" \
             "the sanitizer's runtime as a library, for a server that was built without it" \
             has_asan_runtime
+        ;;
+    deny)
+        cargo deny --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-deny
         ;;
     miri)
         if ! cargo +nightly miri --version >/dev/null 2>&1; then
@@ -191,8 +200,8 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, clients, servers, install, lint, release, cross, fuzz, deep," \
-            "miri, wasm and browser" >&2
+            "build, plan, run, test, clients, servers, install, lint, release, sbom, cross, fuzz," \
+            "deep, deny, miri, wasm and browser" >&2
         exit 2
         ;;
     esac

@@ -18,6 +18,7 @@ wheels=()
 
 scripts/deps.sh build install
 scripts/deps.sh release || true
+scripts/deps.sh sbom || true
 mkdir -p "$DIST"
 DIST=$(realpath "$DIST")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
@@ -47,7 +48,7 @@ if cargo cyclonedx --version >/dev/null 2>&1; then
     sed "s#file://$PWD#file:///bloomline#g" bloomline-sbom.json >"$DIST/bloomline-$version.cdx.json"
     find . -name bloomline-sbom.json -not -path './target/*' -delete
 else
-    missing+=("list of the crates (cargo install --locked cargo-cyclonedx)")
+    missing+=("list of the crates (cargo-cyclonedx)")
 fi
 
 if git rev-parse --verify --quiet HEAD >/dev/null; then
