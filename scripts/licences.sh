@@ -8,12 +8,14 @@ cd "$(dirname "$0")/.."
 
 # licences MANIFEST: those of the crates of a package.
 licences() {
-    cargo about generate --locked --manifest-path "$1" --config packaging/about.toml \
+    cargo about generate --locked --manifest-path "$1" --config "$work/about.toml" \
         packaging/about.hbs
 }
 
-new=packaging/THIRD-PARTY-LICENSES.txt.new
-trap 'rm -f "$new"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+sed -n '/^allow = \[/,/^\]/s/^allow/accepted/;/^accepted/,/^\]/p' deny.toml >"$work/about.toml"
+cat packaging/about.toml >>"$work/about.toml"
 {
     cat <<'END'
 Bloomline contains code of the Rust crates that are named here, and of the Rust standard library
@@ -30,5 +32,5 @@ The program of `bloomline plan`
 ===============================
 END
     licences tools/Cargo.toml
-} >"$new"
-mv -f "$new" packaging/THIRD-PARTY-LICENSES.txt
+} >"$work/licences"
+cp "$work/licences" packaging/THIRD-PARTY-LICENSES.txt
