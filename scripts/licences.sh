@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes packaging/THIRD-PARTY-LICENSES.txt: the licences of the code that is in the module and in the
+# Writes packaging/THIRD-PARTY-LICENSES.txt: the licences of the code in the module and in the
 # program of `bloomline plan`, which archives, packages and wheels bring along. It is checked in, and
 # a test compares its crates with Cargo.lock. This needs `cargo install --locked cargo-about
 # --features cli`.

@@ -38,7 +38,7 @@ pub struct Golden {
 /// The filters in our own layout of all releases, by their names.
 pub fn all() -> Vec<Golden> {
     let mut all = Vec::new();
-    for version in ["v1", "v2", "v3"] {
+    for (version, least) in [("v1", 7), ("v2", 7), ("v3", 3)] {
         let before = all.len();
         for entry in fs::read_dir(folder().join(format!("bloomline-{version}"))).unwrap() {
             let path = entry.unwrap().path();
@@ -49,7 +49,7 @@ pub fn all() -> Vec<Golden> {
                 all.push(Golden { key: format!("{version}:{name}"), header, bits });
             }
         }
-        assert!(all.len() > before + 2, "{version} has {} filters", all.len() - before);
+        assert!(all.len() >= before + least, "{version} has {} filters", all.len() - before);
     }
     all.sort_by(|one, other| one.key.cmp(&other.key));
     all

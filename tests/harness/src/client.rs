@@ -111,6 +111,15 @@ impl Client {
         self.run(&args)
     }
 
+    /// All keys of the database, in order.
+    pub fn keys(&mut self) -> Vec<String> {
+        let Value::Array(keys) = self.call("KEYS *") else { panic!("no keys") };
+        let mut keys: Vec<String> =
+            keys.iter().map(|key| String::from_utf8_lossy(bulk(key)).into()).collect();
+        keys.sort();
+        keys
+    }
+
     /// The payload of DUMP.
     pub fn dump(&mut self, key: &str) -> Vec<u8> {
         bulk(&self.call(&format!("DUMP {key}"))).to_vec()

@@ -1,7 +1,6 @@
 //! Equality of two servers: the same bytes, digests and numbers under every key.
 
 use bloomline_harness::{Client, Setup, bulk, numbered, show, until};
-use redis::Value;
 
 use crate::inspect::without_ages;
 
@@ -35,8 +34,8 @@ pub fn assert_equal(one: &mut Client, other: &mut Client) {
         // A replica in a cluster answers only after READONLY, which has no effect elsewhere.
         client.call("READONLY");
     }
-    let keys = keys(one);
-    assert_eq!(keys, self::keys(other));
+    let keys = one.keys();
+    assert_eq!(keys, other.keys());
     for key in &keys {
         assert_same_filter(one, other, key);
     }
@@ -65,14 +64,6 @@ pub fn assert_same_digest(one: &mut Client, other: &mut Client, key: &str) {
         // The reply for a type that has no digest.
         assert!(!answer.ends_with("0000000000000000"), "{question}: {answer}");
     }
-}
-
-fn keys(client: &mut Client) -> Vec<String> {
-    let Value::Array(keys) = client.call("KEYS *") else { panic!("no keys") };
-    let mut keys: Vec<String> =
-        keys.iter().map(|key| String::from_utf8_lossy(bulk(key)).into()).collect();
-    keys.sort();
-    keys
 }
 
 /// Makes `count` small filters of several layers, so that saving the data set takes a while.

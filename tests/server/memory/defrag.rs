@@ -24,8 +24,7 @@ fn defragmentation_moves_filters_and_loses_no_item() {
         make_filters(&mut client);
         // The gaps between filters that were made consecutively are the padding of the allocator.
         let packed = gap_bytes(&mut client);
-        let odd: Vec<String> = (1..FILTERS).step_by(2).map(key).collect();
-        client.run(&[&["DEL".to_owned()], &odd[..]].concat());
+        delete_odd(&mut client);
         let before = client.ask("DEBUG DIGEST");
         let gaps = until("the gaps to be reported", || {
             Some(gap_bytes(&mut client)).filter(|gaps| *gaps > 2 * packed)
@@ -62,8 +61,7 @@ fn no_filter_moves_without_the_setting() {
             return;
         }
         make_filters(&mut client);
-        let odd: Vec<String> = (1..FILTERS).step_by(2).map(key).collect();
-        client.run(&[&["DEL".to_owned()], &odd[..]].concat());
+        delete_odd(&mut client);
         begin(&mut client, "1");
         until("all keys to be visited", || {
             let visited = ["active_defrag_key_hits", "active_defrag_key_misses"];
@@ -128,6 +126,12 @@ fn make_filters(client: &mut Client) {
         client.ok(&format!("BF.RESERVE {} 0.01 {capacity}", key(i)));
         client.items("BF.MADD", &key(i), &items(i));
     }
+}
+
+/// Deletes every second filter, which leaves gaps.
+fn delete_odd(client: &mut Client) {
+    let odd: Vec<String> = (1..FILTERS).step_by(2).map(key).collect();
+    client.run(&[&["DEL".to_owned()], &odd[..]].concat());
 }
 
 /// Bytes in slabs of the allocator that nobody uses, as the server last sampled them: ten times per

@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Client, Setup, Stop, numbered};
 
-use super::filters::{add_large, all_seen, assert_all_same, fill, insert, keys};
+use super::filters::{add_large, all_seen, assert_all_same, fill, insert};
 use super::for_each_direction;
 
 /// The file after `write` is loaded by the other module, changed by it, and loaded by the first.
@@ -19,7 +19,7 @@ fn there_and_back(lines: &[&str], stop: Stop, write: impl Fn(&mut Client) + Sync
             server.restart(stop);
             let mut client = server.resp2();
             assert_all_same(&before, &all_seen(&mut client));
-            for key in keys(&mut client) {
+            for key in client.keys() {
                 insert(&mut client, &key, &numbered("more", 150));
             }
         }

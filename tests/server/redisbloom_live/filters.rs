@@ -172,18 +172,13 @@ fn chunks(client: &mut Client, key: &str) -> Vec<(i64, Vec<u8>)> {
     chunks
 }
 
-/// All keys of the database.
-pub fn keys(client: &mut Client) -> Vec<String> {
-    let Value::Array(keys) = client.call("KEYS *") else { panic!("no keys") };
-    let mut keys: Vec<String> =
-        keys.iter().map(|key| String::from_utf8_lossy(bulk(key)).into()).collect();
-    keys.sort();
-    keys
-}
-
 /// [`seen`] of all keys.
 pub fn all_seen(client: &mut Client) -> BTreeMap<String, Seen> {
-    keys(client).into_iter().map(|key| (key.clone(), seen(client, &key, &items_of(&key)))).collect()
+    client
+        .keys()
+        .into_iter()
+        .map(|key| (key.clone(), seen(client, &key, &items_of(&key))))
+        .collect()
 }
 
 /// Asserts that both are equal; names the first difference.

@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Client, bulk, numbered, show};
 
-use super::filters::{add_large, assert_same, family_of, fill, insert, items_of, keys, seen};
+use super::filters::{add_large, assert_same, family_of, fill, insert, items_of, seen};
 use super::for_each_direction;
 use crate::cluster::equal::setup;
 
@@ -34,7 +34,7 @@ fn dumps_chunks_and_migrate_carry_every_filter() {
         let by_migrate = |from: &mut Client, _: &mut Client, key: &str| {
             from.ok(&format!("MIGRATE 127.0.0.1 {port} {key} 0 60000 COPY"));
         };
-        for key in keys(&mut from) {
+        for key in from.keys() {
             let items = items_of(&key);
             let expected = seen(&mut from, &key, &items);
             let carriers: [&Carry<'_>; 3] = [&by_dump, &by_chunks, &by_migrate];
