@@ -1,6 +1,5 @@
 //! Items packed in one string, as BF.BULKADD and BF.BULKEXISTS take them.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 
@@ -37,15 +36,6 @@ pub struct Packed<'a> {
 pub struct PackedItems<'a> {
     form: Form,
     rest: &'a [u8],
-}
-
-/// [`PackedItems`] up to the moment at which a flag is set.
-///
-/// Not [`Iterator::take_while`], which is not inlined into the core's backends; see
-/// docs/explanation/performance.md.
-pub struct Until<'a, 'f> {
-    items: PackedItems<'a>,
-    is_over: &'f Cell<bool>,
 }
 
 /// What a bulk call replies: all answers, or their number.
@@ -225,22 +215,6 @@ impl<'a> Iterator for PackedItems<'a> {
         };
         self.rest = rest;
         Some(item)
-    }
-}
-
-impl<'a> PackedItems<'a> {
-    /// The items up to the moment at which `is_over` is set.
-    pub fn until(self, is_over: &Cell<bool>) -> Until<'a, '_> {
-        Until { items: self, is_over }
-    }
-}
-
-impl<'a> Iterator for Until<'a, '_> {
-    type Item = &'a [u8];
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.is_over.get() { None } else { self.items.next() }
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Items and seeds are fixed, so every run prints the same.
 
+use std::ops::ControlFlow;
+
 use bloomline_core::Error;
 use bloomline_core::host::{Filter, Growth, Spec};
 
@@ -32,8 +34,9 @@ fn shown(rate: f64) -> String {
 fn offer(filter: &mut Filter, numbers: std::ops::Range<u64>) -> Result<(), Error> {
     let items: Vec<[u8; 8]> = numbers.map(stored).collect();
     let mut failed = None;
-    filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
+    let _ = filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
         failed = failed.or(answer.err());
+        ControlFlow::Continue(())
     });
     failed.map_or(Ok(()), Err)
 }

@@ -1,5 +1,7 @@
 //! Full filters, most bits of which are set at random.
 
+use std::ops::ControlFlow;
+
 use bloomline_core::Error;
 use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::valkey::{ValkeyFilter, ValkeyParams};
@@ -55,7 +57,7 @@ pub fn grown((_, _, new): Kind, items: u64) -> Result<(AnyFilter, u64), Error> {
     let growth = Growth::Scaling { expansion: 2 };
     let mut filter = new(Spec { capacity: 100, error_rate: 0.01, growth })?;
     let items: Vec<[u8; 20]> = (0..items).map(|number| Item::Stored(number).bytes()).collect();
-    filter.insert_batch(items.iter(), 0, &mut |_| true, |_| {});
+    let _ = filter.insert_batch(items.iter(), 0, &mut |_| true, |_| ControlFlow::Continue(()));
     Ok((filter, items.len() as u64))
 }
 

@@ -19,6 +19,7 @@
 //! random, as in a full filter.
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use bloomline_core::Error;
@@ -88,9 +89,11 @@ fn contains_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 }
 
 fn insert_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
-    filter.insert_batch(items.iter().map(<[u8; 20]>::as_slice), 0, &mut |_| true, |is_new| {
+    let items = items.iter().map(<[u8; 20]>::as_slice);
+    let _ = filter.insert_batch(items, 0, &mut |_| true, |is_new| {
         // As in `insert`.
         let _ = black_box(is_new);
+        ControlFlow::Continue(())
     });
 }
 

@@ -4,6 +4,8 @@
 //! for every backend and layout: seconds per place. These take items and answers as `dyn`. Such an
 //! iterator has the size hint of the one behind it, so few items are few here too.
 
+use std::ops::ControlFlow;
+
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::RedisBloomFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
@@ -34,14 +36,29 @@ pub trait Calls {
     /// `contains` of the filter.
     fn contains_item(&self, item: &[u8], now: u64) -> bool;
 
-    /// `insert_batch` of the filter.
+    /// `insert_batch` of the filter: up to the answer that stops.
+    fn insert_until(
+        &mut self,
+        items: Items,
+        now: u64,
+        permit: Permit,
+        answer: &mut dyn FnMut(Result<Self::Inserted, Error>) -> ControlFlow<()>,
+    );
+
+    /// The same, up to the first [`Error::Full`], as by BF.MADD.
     fn insert_each(
         &mut self,
         items: Items,
         now: u64,
         permit: Permit,
         answer: &mut dyn FnMut(Result<Self::Inserted, Error>),
-    );
+    ) {
+        self.insert_until(items, now, permit, &mut |result| {
+            let is_full = matches!(result, Err(Error::Full(_)));
+            answer(result);
+            if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+    }
 
     /// `contains_batch` of the filter.
     fn contains_each(&self, items: Items, now: u64, answer: &mut dyn FnMut(bool));
@@ -67,14 +84,14 @@ macro_rules! calls {
                 self.contains(item $(, $now)?)
             }
 
-            fn insert_each(
+            fn insert_until(
                 &mut self,
                 items: Items,
                 $time: u64,
                 permit: Permit,
-                answer: &mut dyn FnMut(Result<$inserted, Error>),
+                answer: &mut dyn FnMut(Result<$inserted, Error>) -> ControlFlow<()>,
             ) {
-                self.insert_batch(items, $($now,)? permit, answer);
+                let _ = self.insert_batch(items, $($now,)? permit, answer);
             }
 
             fn contains_each(&self, items: Items, $time: u64, answer: &mut dyn FnMut(bool)) {

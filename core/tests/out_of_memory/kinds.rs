@@ -1,6 +1,7 @@
 //! One filter of each kind: created, filled, decoded, copied, and filled in batches.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::geometry::Options;
@@ -270,48 +271,75 @@ fn filters_list_each_of_their_allocations_once() {
     }
 }
 
-/// One allocation fails in each call: each item has an answer, and those that were acknowledged are
-/// there.
+/// One allocation of a call fails, each in turn, and the later ones succeed. The filter is then the
+/// one to which the acknowledged items were added one by one, and no others.
 #[test]
-fn batches_without_memory_keep_what_they_acknowledged() {
+fn batches_write_what_they_acknowledge_and_nothing_else() {
     for kind in KINDS {
-        let mut filter = (kind.create)().expect("memory");
-        let (mut acknowledged, mut refused) = (Vec::new(), 0);
-        for call in 0..60 {
-            let items: Vec<Vec<u8>> = (call * 9..call * 9 + 9).map(item).collect();
-            let mut outcomes = Vec::with_capacity(items.len());
-            failing_after(call % 5, || insert_each(&mut filter, &items, &mut outcomes));
-            assert_eq!(outcomes.len(), items.len(), "{}: each item has an answer", kind.name);
-            let (present, absent): (Vec<_>, Vec<_>) =
-                items.into_iter().zip(outcomes).partition(|(_, is_in)| *is_in);
-            refused += absent.len();
-            acknowledged.extend(present.into_iter().map(|(item, _)| item));
-            // Of a windowed filter the items of this call are in the newest generations.
-            let kept = if filter.windowed().is_some() { 4 } else { acknowledged.len() };
-            let kept = &acknowledged[acknowledged.len().saturating_sub(kept)..];
-            assert!(kept.iter().all(|item| filter.contains(item, 0)), "{}: {call}", kind.name);
-            if let Some(windowed) = filter.windowed_mut()
-                && windowed.spec().window == Window::Manual
-                && call % 4 == 3
+        let half = kind.items / 2;
+        let mut base = (kind.create)().expect("memory");
+        for number in 0..half {
+            if let Some(windowed) = base.windowed_mut()
+                && windowed.spec().window != Window::Last
+                && number % 10 == 9
             {
                 windowed.rotate(0, &mut granted).expect("memory");
             }
+            insert(&mut base, &item(number)).expect("memory");
         }
-        assert!(refused > 0 || kind.items < 50, "{}: no allocation failed", kind.name);
+        // Some are in the filter already, and some twice in the call.
+        let copies = half..kind.items + kind.copies * kind.items;
+        let numbers = copies.flat_map(|number| [number % kind.items, number / 3, number / 4 * 4]);
+        let items: Vec<Vec<u8>> = numbers.map(item).collect();
+        let is_bloom = matches!(base, Filter::Bloom(_));
+        let mut failures = 0;
+        for on_refusal in [ControlFlow::Continue(()), ControlFlow::Break(())] {
+            for allocations in 0.. {
+                let (mut filter, mut expected) = (base.copy(), base.copy());
+                let mut outcomes = Vec::with_capacity(items.len());
+                let (_, has_failed) = failing_after(allocations, || {
+                    insert_each(&mut filter, &items, on_refusal, &mut outcomes)
+                });
+                let refused = outcomes.iter().position(|is_in| !is_in);
+                let last = refused.filter(|_| on_refusal.is_break() && is_bloom);
+                assert_eq!(outcomes.len(), last.map_or(items.len(), |last| last + 1));
+                for (item, is_in) in items.iter().zip(outcomes) {
+                    if is_in {
+                        insert(&mut expected, item).expect("memory");
+                    }
+                }
+                let context = (kind.name, on_refusal, allocations);
+                assert!(filter.dump() == expected.dump(), "{context:?}");
+                if !has_failed {
+                    break;
+                }
+                failures += 1;
+            }
+        }
+        assert!(failures > 0 || kind.items < 50, "{}: no allocation failed", kind.name);
     }
 }
 
-/// Inserts items in one call: true for each that is in the filter now.
-fn insert_each(filter: &mut Filter, items: &[Vec<u8>], outcomes: &mut Vec<bool>) {
-    let items = &mut items.iter().map(Vec::as_slice);
+/// Inserts items in one call, which goes on or ends after a refusal: true for each that is in the
+/// filter now. A call to a cuckoo filter always goes on.
+fn insert_each(
+    filter: &mut Filter,
+    items: &[Vec<u8>],
+    on_refusal: ControlFlow<()>,
+    outcomes: &mut Vec<bool>,
+) {
+    let mut items = items.iter().map(Vec::as_slice);
     match filter {
         Filter::Bloom(filter) => {
-            let answer = &mut |answer: Result<_, _>| outcomes.push(answer.is_ok());
-            filter.insert_each(items, 0, &mut granted, answer);
+            filter.insert_until(&mut items, 0, &mut granted, &mut |answer| {
+                outcomes.push(answer.is_ok());
+                if answer.is_ok() { ControlFlow::Continue(()) } else { on_refusal }
+            });
         }
         Filter::Cuckoo(filter) => {
-            let answer = &mut |answer: Result<_, _>| outcomes.push(answer.is_ok());
-            filter.insert_each(items, false, &mut granted, answer);
+            filter.insert_each(&mut items, false, &mut granted, &mut |answer| {
+                outcomes.push(answer.is_ok());
+            });
         }
     }
 }

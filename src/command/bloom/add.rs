@@ -7,6 +7,7 @@
 //! ```
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
 use super::create::{self, RESERVED};
 use super::options::{Dialect, FilterOptions};
@@ -238,7 +239,7 @@ fn insert_item(call: Call, filter: &mut AnyFilter, now: u64) -> bool {
     }
 }
 
-/// Inserts items, and replies for each.
+/// Inserts items, and replies for each, up to the first for which the filter is full.
 fn insert_items(
     call: Call,
     filter: &mut AnyFilter,
@@ -255,14 +256,17 @@ fn insert_items(
     }
     let (limits, layout) = (Limits::of(call.source), filter.layout());
     let mut permit = limits.permit();
-    filter.insert_batch(items.bytes(), now, &mut permit, |result| match result {
+    let _ = filter.insert_batch(items.bytes(), now, &mut permit, |result| match result {
         Ok(insertion) => {
             new.record(insertion.is_written());
             context.boolean(insertion.is_new());
+            ControlFlow::Continue(())
         }
         Err(error) => {
             new.record_refused();
+            let is_full = matches!(error, Error::Full(_));
             refuse(call, layout, error, &limits);
+            if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         }
     });
     if may_end_early {

@@ -1,7 +1,7 @@
 //! BF.BULKADD: items packed in one string.
 
-use std::cell::Cell;
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
 use super::add::{self, AddTarget};
 use super::options::{Dialect, FilterOptions};
@@ -56,21 +56,17 @@ fn insert_items(
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
-    let (mut refusal, is_over) = (None, Cell::new(false));
-    // The filter takes items in groups. The others of the group of a refused item are not written:
-    // the filter is full, and its growth is refused from then on, also if there is memory again.
-    let items = items.iter().until(&is_over);
-    let mut permit = |demand| !is_over.get() && limits.allows(demand);
-    filter.insert_batch(items, now, &mut permit, |result| match result {
-        _ if is_over.get() => {}
+    let mut refusal = None;
+    let _ = filter.insert_batch(items.iter(), now, &mut limits.permit(), |result| match result {
         Ok(insertion) => {
             new.record(insertion.is_written());
             answers.push(insertion.is_new());
+            ControlFlow::Continue(())
         }
         Err(error) => {
             new.record_refused();
             refusal = add::refused(call, layout, error, &limits);
-            is_over.set(true);
+            ControlFlow::Break(())
         }
     });
     (new, refusal)

@@ -1,7 +1,9 @@
 //! Testing and inserting items in a filter of any kind.
 
+use std::ops::ControlFlow;
+
 use super::AnyFilter;
-use crate::bloom::batch::{GenerationsExt, goes_on_after};
+use crate::bloom::batch::GenerationsExt;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::permit::Permit;
@@ -56,26 +58,27 @@ impl AnyFilter {
         );
     }
 
-    /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does. The first
-    /// [`Error::Full`] is the last answer.
+    /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does, up to the answer that
+    /// stops: later items are not inserted. `Break` after that one.
     #[inline]
     pub fn insert_batch(
         &mut self,
         mut items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         permit: Permit,
-        mut answer: impl FnMut(Result<Insertion, Error>),
-    ) {
+        mut answer: impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         while let Self::Sparse(filter) = self {
             let insertion = |result: Result<bool, Error>| answer(result.map(Insertion::from));
-            let Some(item) = filter.insert_batch(&mut items, insertion) else { return };
-            if !goes_on_after(self.insert_dense(item.as_ref(), now, permit), &mut answer) {
-                return;
-            }
+            let Some(item) = filter.insert_batch(&mut items, insertion)? else {
+                return ControlFlow::Continue(());
+            };
+            answer(self.insert_dense(item.as_ref(), now, permit))?;
         }
         any!(self, filter => filter.add_batch(items, now, permit, answer), sparse => {
             let _ = filter;
-        });
+            ControlFlow::Continue(())
+        })
     }
 
     /// Inserts an item for which the list of a sparse filter has no room: the filter becomes dense.

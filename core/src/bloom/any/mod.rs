@@ -217,7 +217,7 @@ impl AnyFilter {
         any!(self, filter => filter.spec().growth)
     }
 
-    /// True if an insertion may end with [`Error::Full`], after which a batch has no more answers.
+    /// True if an insertion may end with [`Error::Full`], after which later items have no answer.
     #[inline]
     pub fn may_become_full(&self) -> bool {
         match self {

@@ -1,5 +1,7 @@
 //! What single items and batches need of a filter of any kind.
 
+use std::ops::ControlFlow;
+
 use super::group::Group;
 use crate::bloom::layer::{Layer, LayerShape, Located, Rules};
 use crate::error::Error;
@@ -61,16 +63,15 @@ pub(crate) trait Generations: Sized {
         self.insert_spot(backend, spot, now, permit)
     }
 
-    /// Inserts the items of a group, and answers for each. False after [`Error::Full`], which is
-    /// the last answer.
+    /// Inserts the items of a group, and answers for each, up to the answer that stops.
     fn insert_group<B: Backend>(
         &mut self,
         backend: B,
         group: &Group<Self::Shape, B>,
         now: u64,
         permit: Permit,
-        answer: &mut impl FnMut(Result<Insertion, Error>),
-    ) -> bool;
+        answer: &mut impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()>;
 }
 
 /// What the items of a filter are hashed with.
@@ -81,14 +82,3 @@ pub(crate) type HashOf<F> = <<F as Generations>::Shape as Rules>::Hash;
 pub(crate) type SpotOf<F> = <<F as Generations>::Shape as LayerShape>::Spot;
 /// The items of a group in the only layer of a filter.
 pub(crate) type LocatedOf<F> = <<F as Generations>::Shape as LayerShape>::Located;
-
-/// Answers. False if this was the last answer.
-#[inline(always)]
-pub(crate) fn goes_on_after(
-    result: Result<Insertion, Error>,
-    answer: &mut impl FnMut(Result<Insertion, Error>),
-) -> bool {
-    let is_full = matches!(result, Err(Error::Full(_)));
-    answer(result);
-    !is_full
-}

@@ -1,8 +1,9 @@
 //! The batches in a filter without a window, and in the layers of any filter.
 
 use std::borrow::Borrow;
+use std::ops::ControlFlow;
 
-use super::generations::{Generations, goes_on_after};
+use super::generations::Generations;
 use super::group::Group;
 use crate::bloom::layer::{Layer, LayerShape, Located, Part, Readable};
 use crate::bloom::scalable::ScalableFilter;
@@ -151,8 +152,8 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
         group: &Group<S, B>,
         _now: u64,
         permit: Permit,
-        answer: &mut impl FnMut(Result<Insertion, Error>),
-    ) -> bool {
+        answer: &mut impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         for hash in group.hashes() {
             let spot = self.newest.locate(hash);
             self.newest.prefault(self.newest_len, &spot);
@@ -165,7 +166,7 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
             test_layers::<S, Words, B>(backend, group, self.layers().rev(), group.all());
         for (index, hash) in group.hashes().iter().enumerate() {
             if found.contains(index) {
-                answer(Ok(Insertion::Present));
+                answer(Ok(Insertion::Present))?;
                 continue;
             }
             let layers = self.older.len();
@@ -180,10 +181,8 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
             {
                 found = found.or(group.test(backend, full, group.all()));
             }
-            if !goes_on_after(result, answer) {
-                return false;
-            }
+            answer(result)?;
         }
-        true
+        ControlFlow::Continue(())
     }
 }

@@ -17,9 +17,10 @@ mod group;
 mod layers;
 mod windowed;
 
+use std::ops::ControlFlow;
+
 use arrayvec::ArrayVec;
 
-pub(crate) use self::generations::goes_on_after;
 use self::generations::{Generations, LocatedOf, SeedOf, SpotOf};
 use self::group::Group;
 use crate::bloom::layer::{Layer, LayerShape, Located, Part, Rules};
@@ -54,16 +55,16 @@ pub(crate) trait GenerationsExt: Generations {
         dispatch::<Self, _>(ContainsBatch { filter: self, items, now, answer });
     }
 
-    /// Inserts each item in turn and answers as [`GenerationsExt::add`] does; the first
-    /// [`Error::Full`] is the last answer.
+    /// Inserts each item in turn and answers as [`GenerationsExt::add`] does, up to the answer that
+    /// stops: later items are not inserted.
     fn add_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         permit: Permit,
-        answer: impl FnMut(Result<Insertion, Error>),
-    ) {
-        dispatch::<Self, _>(InsertBatch { filter: self, items, now, permit, answer });
+        answer: impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        dispatch::<Self, _>(InsertBatch { filter: self, items, now, permit, answer })
     }
 }
 
@@ -95,18 +96,17 @@ impl<S: LayerShape> ScalableFilter<S> {
         self.test_batch(items, 0, answer);
     }
 
-    /// Inserts each item in turn and answers as [`ScalableFilter::insert`] does; the first
-    /// [`Error::Full`] is the last answer.
+    /// Inserts each item in turn and answers as [`ScalableFilter::insert`] does, up to the answer
+    /// that stops: later items are not inserted.
     ///
-    /// An item that occurs twice in one call is new once. After any other error the remaining items
-    /// are tried all the same.
+    /// An item that occurs twice in one call is new once.
     pub fn insert_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
         permit: Permit,
-        mut answer: impl FnMut(Result<bool, Error>),
-    ) {
-        self.add_batch(items, 0, permit, |result| answer(result.map(Insertion::is_new)));
+        mut answer: impl FnMut(Result<bool, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.add_batch(items, 0, permit, |result| answer(result.map(Insertion::is_new)))
     }
 }
 
@@ -324,27 +324,24 @@ impl<F, I, A> Task for InsertBatch<'_, '_, F, I, A>
 where
     F: Generations,
     I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(Result<Insertion, Error>),
+    A: FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
 {
-    type Output = ();
+    type Output = ControlFlow<()>;
 
     #[inline(always)]
-    fn run<B: Backend>(mut self, backend: B) {
+    fn run<B: Backend>(mut self, backend: B) -> ControlFlow<()> {
         let seed = self.filter.seed();
         while self.filter.only_layer().is_some_and(|layer| layer.shape().is_small()) {
-            let Some(item) = self.items.next() else { return };
+            let Some(item) = self.items.next() else { return ControlFlow::Continue(()) };
             let hash = F::Shape::hash(&seed, item.as_ref());
             let spot = self.filter.locate(&hash);
-            let result = self.filter.insert_spot(backend, spot, self.now, self.permit);
-            if !goes_on_after(result, &mut self.answer) {
-                return;
-            }
+            (self.answer)(self.filter.insert_spot(backend, spot, self.now, self.permit))?;
         }
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
             while let Some(layer) = self.filter.only_layer() {
                 if !locate_few::<F>(&mut spots, &seed, layer, &mut self.items) {
-                    return;
+                    return ControlFlow::Continue(());
                 }
                 for &spot in &spots {
                     let mut spot = spot;
@@ -352,32 +349,26 @@ where
                     if self.filter.only_layer().is_none() {
                         spot = self.filter.locate(&spot.into());
                     }
-                    let result = self.filter.insert_spot(backend, spot, self.now, self.permit);
-                    if !goes_on_after(result, &mut self.answer) {
-                        return;
-                    }
+                    (self.answer)(self.filter.insert_spot(backend, spot, self.now, self.permit))?;
                 }
             }
         }
         let mut located = LocatedOf::<F>::new();
         while let Some(layer) = self.filter.only_layer() {
             if !locate_next::<F>(&mut located, &seed, layer, &mut self.items) {
-                return;
+                return ControlFlow::Continue(());
             }
             located.prefetch_all(layer);
             for index in 0..located.len() {
                 let result =
                     self.filter.insert_located(backend, &located, index, self.now, self.permit);
-                if !goes_on_after(result, &mut self.answer) {
-                    return;
-                }
+                (self.answer)(result)?;
             }
         }
         let mut group = Group::new();
         while hash_next::<F, B>(&mut group, backend, &seed, &mut self.items) {
-            if !self.filter.insert_group(backend, &group, self.now, self.permit, &mut self.answer) {
-                return;
-            }
+            self.filter.insert_group(backend, &group, self.now, self.permit, &mut self.answer)?;
         }
+        ControlFlow::Continue(())
     }
 }

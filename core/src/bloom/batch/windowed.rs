@@ -4,9 +4,11 @@
 //! Insertions test the newest generation and the older ones apart: an item that only an older one
 //! contains is written to the newest.
 
+use std::ops::ControlFlow;
+
 use arrayvec::ArrayVec;
 
-use super::generations::{Generations, goes_on_after};
+use super::generations::Generations;
 use super::group::Group;
 use super::layers::test_layers;
 use crate::bloom::bloomline::BlockedShape;
@@ -90,8 +92,8 @@ impl Generations for WindowedFilter {
         group: &Group<BlockedShape, B>,
         now: u64,
         permit: Permit,
-        answer: &mut impl FnMut(Result<Insertion, Error>),
-    ) -> bool {
+        answer: &mut impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let spots: ArrayVec<Spot, { Mask::ITEMS }> =
             group.hashes().iter().map(|hash| self.locate(hash)).collect();
         if let Ring::Large(large) = &mut self.ring {
@@ -113,11 +115,9 @@ impl Generations for WindowedFilter {
             } else {
                 self.insert_in_newest(backend, spot, known.origin(index), now, permit)
             };
-            if !goes_on_after(result, answer) {
-                return false;
-            }
+            answer(result)?;
         }
-        true
+        ControlFlow::Continue(())
     }
 }
 

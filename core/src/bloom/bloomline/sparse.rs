@@ -16,6 +16,7 @@
 
 use std::fmt;
 use std::iter;
+use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use super::geometry::{Geometry, MAX_SECTORS};
@@ -337,41 +338,45 @@ impl SparseFilter {
         if self.contains_hash(&hash) { Ok(Some(false)) } else { self.push(&hash) }
     }
 
-    /// Inserts items in turn, and answers for each whether it was new, up to the first one for
-    /// which the list has no room: this one is returned.
+    /// Inserts items in turn, and answers for each whether it was new, up to the answer that stops,
+    /// or to the first item for which the list has no room: this one is returned.
     ///
     /// All bits are set once, which is faster than searching the list for each item.
     pub fn insert_batch<T: AsRef<[u8]>>(
         &mut self,
         items: &mut impl Iterator<Item = T>,
-        mut answer: impl FnMut(Result<bool, Error>),
-    ) -> Option<T> {
+        mut answer: impl FnMut(Result<bool, Error>) -> ControlFlow<()>,
+    ) -> ControlFlow<(), Option<T>> {
         let (seed, geometry) = (self.seed(), self.numbers().shape.geometry);
         let mut sectors = [0; MAX_SECTORS as usize];
         let sectors = sectors.get_mut(..geometry.sectors().into()).unwrap_or_default();
         self.set_bits(sectors);
         self.reserve(items.size_hint().0 as u64);
+        let mut flow = ControlFlow::Continue(());
         for item in items {
             let spot = spot(&item_hash(item.as_ref(), seed), &geometry);
             let inserted = match sectors::test(sectors, &spot, geometry.bits_per_block()) {
                 true => Ok(Some(false)),
                 false => self.push(&spot.hash),
             };
-            match inserted {
+            flow = match inserted {
                 Ok(Some(is_new)) => {
                     if is_new {
                         sectors::set(sectors, &spot, geometry.bits_per_block());
                     }
-                    answer(Ok(is_new));
+                    answer(Ok(is_new))
                 }
-                Ok(None) => return Some(item),
+                Ok(None) => return ControlFlow::Continue(Some(item)),
                 Err(error) => answer(Err(error)),
+            };
+            if flow.is_break() {
+                break;
             }
         }
         if words_for(self.len()) < self.0.words().len() as u64 {
             self.resize(self.len());
         }
-        None
+        flow.map_continue(|()| None)
     }
 
     /// Makes room for items, as many as the list may have, so that it grows once.

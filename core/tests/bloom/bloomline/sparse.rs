@@ -1,7 +1,7 @@
 //! Sparse filters: they answer as their bits would, and their headers have their items.
 
 use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, Filter, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Insertion, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::{assert_consistent, assert_equal, bits};
 
@@ -18,6 +18,15 @@ fn item(number: u32) -> [u8; 4] {
 fn insert(filter: &mut AnyFilter, number: u32) {
     let inserted = filter.insert_item(&item(number), 0, &mut |_| true);
     assert!(inserted.unwrap().is_new());
+}
+
+fn insert_each(
+    filter: &mut AnyFilter,
+    items: &[[u8; 4]],
+    mut answer: impl FnMut(Result<Insertion, Error>),
+) {
+    let mut items = items.iter().map(<[u8; 4]>::as_slice);
+    filter.insert_each(&mut items, 0, &mut |_| true, &mut answer);
 }
 
 /// The most items that the list of a filter may have, by the sectors of its layer; 0 for a layer of
@@ -110,8 +119,8 @@ fn batches_pass_from_the_list_to_the_bits() {
         let items = (0..first + len).map(item).collect::<Vec<_>>();
         for call in [&items[..first as usize], &items[first as usize..]] {
             let (mut answers, mut expected) = (Vec::new(), Vec::new());
-            filter.insert_batch(call.iter(), 0, &mut |_| true, |answer| answers.push(answer));
-            dense.insert_batch(call.iter(), 0, &mut |_| true, |answer| expected.push(answer));
+            insert_each(&mut filter, call, |answer| answers.push(answer));
+            insert_each(&mut dense, call, |answer| expected.push(answer));
             assert_eq!(answers, expected);
         }
         assert!(!filter.is_sparse());
@@ -127,11 +136,11 @@ fn batches_with_known_items_leave_a_list_of_its_size() {
             (sparse(scaling(100, 0.01, 2)), sparse(scaling(100, 0.01, 2)));
         let present = (0..present).map(item).collect::<Vec<_>>();
         let distinct = (0..present.len() as u32 + distinct).map(item).collect::<Vec<_>>();
-        let call = distinct.iter().cycle().take(distinct.len() * repeats).collect::<Vec<_>>();
-        for items in [present.iter().collect(), call] {
+        let call = distinct.iter().copied().cycle().take(distinct.len() * repeats).collect();
+        for items in [present, call] {
             let mut answers = Vec::new();
-            filter.insert_batch(items.iter(), 0, &mut |_| true, |answer| answers.push(answer));
-            let one_by_one = items.iter().map(|item| single.insert_item(*item, 0, &mut |_| true));
+            insert_each(&mut filter, &items, |answer| answers.push(answer));
+            let one_by_one = items.iter().map(|item| single.insert_item(item, 0, &mut |_| true));
             assert_eq!(answers, one_by_one.collect::<Vec<_>>());
             assert_equal(&filter, &single);
         }
