@@ -1,12 +1,20 @@
 //! The headers and the test vectors in docs/format.md are what the core writes and reads.
 
 use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _, stderr};
 use std::path::Path;
+use std::process::Command;
 
+use bloomline_core::bloom::bloomline::fold::Fold;
+use bloomline_core::bloom::bloomline::geometry::Geometry;
+use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::sizing::{ROWS, Row};
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_harness::{Setup, body_of_dump, numbered, seal_dump};
 
 use crate::pages;
 
@@ -78,29 +86,30 @@ fn header_of_version_2_in_the_docs_is_written_and_read() {
     assert_eq!(read.encode_header(), header);
 }
 
-/// The folded filter of the page: 3 pages are stored, and its bits begin at 4 MiB.
-fn folded() -> Filter {
+/// The folded filter of the page: 3 pages are stored, and its bits begin at 4 MiB. It may have
+/// layers after the folded one.
+fn folded(layers: u32) -> Filter {
     let growth = Growth::Scaling { expansion: 2 };
     let spec = Spec { capacity: 20_000, error_rate: 0.01, growth };
     let whole = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
     let mut header = whole.encode_header();
     header[8] = 2;
+    header[20..24].copy_from_slice(&layers.to_le_bytes());
     header.resize(128, 0);
     header[64..72].copy_from_slice(&(4u64 << 20).to_le_bytes());
     let (index, pages, capacity) = (0u32, 3u32, 6_000u64);
     header[80..84].copy_from_slice(&index.to_le_bytes());
     header[84..88].copy_from_slice(&pages.to_le_bytes());
     header[88..96].copy_from_slice(&capacity.to_le_bytes());
-    let mut filter = Filter::decode_header(&header, &mut |_| true).expect("a header");
-    for item in [b"user1", b"user2", b"user3"] {
-        filter.insert(item, &mut |_| true).expect("an item");
-    }
-    filter
+    Filter::decode_header(&header, &mut |_| true).expect("a header")
 }
 
 #[test]
 fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
-    let filter = folded();
+    let mut filter = folded(1);
+    for item in [b"user1", b"user2", b"user3"] {
+        filter.insert(item, &mut |_| true).expect("an item");
+    }
     let (header, layer) = (filter.encode_header(), filter.layers().next().expect("a layer"));
     let geometry = layer.geometry();
     let mut shown = vec![hex(&header), set_bytes(layer.words().as_bytes())];
@@ -120,6 +129,298 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
     }
     let read = Filter::decode_header(&header, &mut |_| true).expect("a header");
     assert_eq!(read.encode_header(), header);
+}
+
+/// The end of a row about a layer: its size, what an item sets in it, and its rate when it is full.
+fn layer_cells(geometry: &Geometry, rate: f64) -> String {
+    format!(
+        "{} × {} | {}, {} | {rate:.3e} |",
+        geometry.pages(),
+        geometry.blocks_per_page(),
+        geometry.blocks_per_item(),
+        geometry.bits_per_block(),
+    )
+}
+
+#[test]
+fn layers_of_the_example_in_the_docs_are_the_cores() {
+    let growth = Growth::Scaling { expansion: 2 };
+    let spec = Spec { capacity: 400, error_rate: 0.01, growth };
+    let (page, mut spent) = (page(), 0.0);
+    for (index, layer) in spec.layers().take(3).enumerate() {
+        let layer = layer.expect("a layer");
+        let target = (spec.error_rate - spent) / (index + 2) as f64;
+        let (capacity, rate) = (layer.capacity(), layer.fp_rate(layer.capacity()));
+        assert_eq!(*layer.geometry(), Geometry::new(capacity, target).expect("a layer"));
+        let cells = layer_cells(layer.geometry(), rate);
+        let row = format!("| {index} | {} | {target:.3e} | {cells}", grouped(capacity));
+        assert!(page.contains(&row), "docs/format.md does not show:\n{row}");
+        spent += rate;
+    }
+}
+
+/// A number with commas.
+fn grouped(number: u64) -> String {
+    if number < 1000 {
+        return number.to_string();
+    }
+    format!("{},{:03}", grouped(number / 1000), number % 1000)
+}
+
+#[test]
+fn layers_after_a_folded_one_in_the_docs_are_the_cores() {
+    let (page, filter) = (page(), folded(3));
+    let (mut spent, mut older, mut last) = (0.0, 0, 0);
+    for (index, layer) in filter.layers().enumerate() {
+        let (capacity, rate) = (layer.capacity(), layer.fp_rate(layer.capacity()));
+        if index == 0 {
+            let shown = format!("The rate of the full layer is\n{rate:.3e}.");
+            assert!(page.contains(&shown), "docs/format.md does not show:\n{shown}");
+        } else {
+            assert_eq!(capacity, (2 * last).max(20_000).max(older / 4));
+            let (of, all) = (capacity as f64, older as f64);
+            let target = (0.01 - spent) * of / (2.0 * of + 6.0 * all);
+            assert_eq!(*layer.geometry(), Geometry::new(capacity, target).expect("a layer"));
+            let cells = layer_cells(layer.geometry(), rate);
+            let row = format!("| {index} | {} | {target:.3e} | {cells}", grouped(capacity));
+            assert!(page.contains(&row), "docs/format.md does not show:\n{row}");
+        }
+        (spent, older, last) = (spent + rate, older + capacity, capacity);
+    }
+}
+
+#[test]
+fn sizing_table_beside_the_page_is_the_cores() {
+    let mut table = "from,L,g,bits 0,bits 1,bits 2,bits 3,bits 4\n".to_owned();
+    let mut from = 0.1875_f64;
+    for (index, row) in ROWS.iter().enumerate() {
+        let [a, b, c, d, e] = row.milli_bits;
+        let (blocks, bits) = (row.blocks_per_item, row.bits_per_block);
+        writeln!(table, "{from:?},{blocks},{bits},{a},{b},{c},{d},{e}").expect("a line");
+        // The row begins there, and ends below the row before it.
+        let end = if index % 2 == 0 { from / 3.0 * 4.0 } else { from * 1.5 };
+        for inside in [from, from.midpoint(end), end.next_down()] {
+            assert!(std::ptr::eq(Row::of(inside), row), "{inside:e}");
+        }
+        from = if index % 2 == 0 { from / 1.5 } else { from * 0.75 };
+    }
+    assert!(std::ptr::eq(Row::of(0.25), &ROWS[0]));
+    for (shown, expected) in pages::read(Path::new("docs/sizing.csv")).lines().zip(table.lines()) {
+        assert_eq!(shown, expected, "docs/sizing.csv");
+    }
+    assert_eq!(pages::read(Path::new("docs/sizing.csv")).len(), table.len());
+}
+
+/// The blocks of Python on the page.
+fn python_of_the_page() -> String {
+    let (page, mut program, mut is_python) = (page(), String::new(), false);
+    for line in page.lines() {
+        match line {
+            "```python" => is_python = true,
+            "```" => is_python = false,
+            line if is_python => program += &format!("{line}\n"),
+            _ => {}
+        }
+    }
+    program
+}
+
+/// Prints a rate for each line of arguments.
+const PRINT_RATES: &str = "
+import sys
+for line in sys.stdin:
+    *parts, items, P, n, L, g, s = map(int, line.split())
+    if parts:
+        print(folded(items, list(zip(parts[::2], parts[1::2])), P, n, L, g))
+    else:
+        print(rate(items, P, n, L, g, s))
+";
+
+#[test]
+fn program_of_the_page_computes_the_rates_of_the_core() {
+    let (mut lines, mut expected) = (String::new(), Vec::new());
+    for exponent in 1..=28 {
+        let error = 10f64.powf(-f64::from(exponent) / 2.0);
+        for capacity in [1, 7, 50, 100, 300, 1_000, 3_000, 30_000, 1_000_000] {
+            let Ok(geometry) = Geometry::new(capacity, error) else { continue };
+            let (pages, sectors) = (geometry.pages(), geometry.sectors());
+            let shape = format!(
+                "{pages} {} {} {} {sectors}",
+                geometry.blocks_per_page(),
+                geometry.blocks_per_item(),
+                geometry.bits_per_block(),
+            );
+            for items in [capacity.div_ceil(3), capacity] {
+                writeln!(lines, "{items} {shape}").expect("a line");
+                expected.push((fp_rate(&geometry, items), geometry));
+            }
+            for stored in [1, 2, 3, pages / 3, pages / 2 + 1, pages - 1] {
+                if !(1..pages).contains(&stored) {
+                    continue;
+                }
+                // The parts, counted: equal numbers of hashed pages, in the order of the memory.
+                let (fold, mut parts) = (Fold::new(pages, stored), Vec::<(u64, u64)>::new());
+                let mut hashed = vec![0; stored as usize];
+                for page in 0..pages {
+                    hashed[fold.stored_page(page) as usize] += 1;
+                }
+                for sharing in hashed {
+                    match parts.last_mut() {
+                        Some((pages, of)) if *of == sharing => *pages += 1,
+                        _ => parts.push((1, sharing)),
+                    }
+                }
+                assert!(parts.len() <= 3, "{parts:?}");
+                for (pages, of) in parts {
+                    write!(lines, "{pages} {of} ").expect("a part");
+                }
+                let items = (capacity * stored / pages).max(1);
+                writeln!(lines, "{items} {shape}").expect("a line");
+                expected.push((fold.fp_rate(&geometry, items), geometry));
+            }
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("input");
+    fs::write(&input, lines).expect("the input");
+    let program = python_of_the_page() + PRINT_RATES;
+    let output = Command::new("python3")
+        .args(["-c", &program])
+        .stdin(File::open(input).expect("the input"))
+        .output();
+    let output = match output {
+        Err(why) if why.kind() == ErrorKind::NotFound => {
+            let _ = writeln!(stderr(), "NOT TESTED, since it is not on PATH: python3");
+            return;
+        }
+        output => output.expect("python3"),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    let rates: Vec<f64> = text.lines().map(|line| line.parse().expect("a rate")).collect();
+    assert_eq!(rates.len(), expected.len());
+    for (rate, (expected, geometry)) in rates.into_iter().zip(expected) {
+        // Of one block, the rate is the sum that cancels.
+        let margin = if geometry.blocks_per_item() == 1 { 1e-14 } else { 0.0 };
+        let difference = (rate - expected).abs();
+        assert!(
+            difference <= expected * 1e-8 + margin,
+            "{rate:e} on the page, {expected:e}: {geometry:?}"
+        );
+    }
+}
+
+/// What stands before a number in a value, and the numbers and strings of a value.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Unsigned(u64),
+    Text(Vec<u8>),
+}
+
+/// Reads a payload of DUMP by the rules of the page.
+struct Payload<'a>(&'a [u8]);
+
+impl Payload<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (first, rest) = self.0.split_first_chunk().expect("bytes");
+        self.0 = rest;
+        *first
+    }
+
+    fn number(&mut self) -> u64 {
+        match self.take::<1>()[0] {
+            0b1000_0000 => u32::from_be_bytes(self.take()).into(),
+            0b1000_0001 => u64::from_be_bytes(self.take()),
+            first if first < 0b0100_0000 => first.into(),
+            first if first < 0b1000_0000 => {
+                u64::from(first & 0b11_1111) << 8 | u64::from(self.take::<1>()[0])
+            }
+            other => panic!("{other:x} begins no number"),
+        }
+    }
+
+    fn bytes(&mut self, count: u64) -> Vec<u8> {
+        let (first, rest) = self.0.split_at(count as usize);
+        self.0 = rest;
+        first.to_vec()
+    }
+
+    fn string(&mut self) -> Vec<u8> {
+        if self.0[0] != 0xc3 {
+            let length = self.number();
+            return self.bytes(length);
+        }
+        self.take::<1>();
+        let (compressed, whole) = (self.number(), self.number());
+        let compressed = self.bytes(compressed);
+        let (mut rest, mut result) = (Payload(&compressed), Vec::new());
+        while !rest.0.is_empty() {
+            let first = rest.take::<1>()[0];
+            if first < 32 {
+                result.extend(rest.bytes(u64::from(first) + 1));
+                continue;
+            }
+            let mut length = usize::from(first >> 5);
+            if length == 7 {
+                length += usize::from(rest.take::<1>()[0]);
+            }
+            let distance = usize::from(first & 31) << 8 | usize::from(rest.take::<1>()[0]);
+            for _ in 0..length + 2 {
+                result.push(result[result.len() - distance - 1]);
+            }
+        }
+        assert_eq!(result.len() as u64, whole);
+        result
+    }
+
+    /// The type, the encoding version, and the parts of the value.
+    fn value(mut self) -> (String, u64, Vec<Part>) {
+        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        assert_eq!(self.take(), [7]);
+        let id = self.number();
+        let letter = |at: u64| LETTERS[(id >> (10 + 6 * at)) as usize % 64] as char;
+        let (name, mut parts) = ((0..9).rev().map(letter).collect(), Vec::new());
+        loop {
+            parts.push(match self.number() {
+                0 => break,
+                2 => Part::Unsigned(self.number()),
+                5 => Part::Text(self.string()),
+                other => panic!("{other} begins no part"),
+            });
+        }
+        assert_eq!(self.0.len(), 10, "the RDB version and the checksum");
+        (name, id % 1024, parts)
+    }
+}
+
+#[test]
+fn payloads_are_what_the_page_says() {
+    Setup::new().on_each_server(|mut client, _| {
+        client.ok("BF.RESERVE few 0.01 100 SEED 81985529216486895");
+        client.ok("BF.RESERVE grown 0.01 400");
+        client.ok("BF.RESERVE zeros 0.01 10000000");
+        for (key, items) in [("few", 1), ("grown", 1000)] {
+            client.items("BF.MADD", key, &numbered("user", items));
+        }
+        for key in ["few", "grown", "zeros"] {
+            let payload = client.dump(key);
+            let body = body_of_dump(&payload);
+            assert_eq!(payload, seal_dump(body), "{key} has another checksum");
+            let (name, version, parts) = Payload(&payload).value();
+            assert_eq!((name.as_str(), version), ("MBbloom--", 4), "{key}");
+            let chunks = client.chunks(key);
+            let (header, layers) = chunks.split_first().expect("a header");
+            let strings = layers.iter().flat_map(|(_, bits)| bits.chunks(2 << 20));
+            let strings = strings.map(|bits| if key == "zeros" { &[] } else { bits });
+            let strings = [&header.1[..]].into_iter().chain(strings);
+            let expected = strings.map(|string| Part::Text(string.to_vec()));
+            let expected: Vec<_> = [Part::Unsigned(u64::MAX)].into_iter().chain(expected).collect();
+            // Strings: the header, and the bits of no layer, of two, and of 14 MB.
+            let count = [("few", 1), ("grown", 3), ("zeros", 8)].iter().find(|it| it.0 == key);
+            assert_eq!(Some(parts.len()), count.map(|it| 1 + it.1), "{key}");
+            assert!(parts == expected, "{key} has other parts");
+        }
+    });
 }
 
 #[test]
