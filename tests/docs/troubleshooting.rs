@@ -28,6 +28,15 @@ const NOT_PROVOKED: [&str; 5] = [
     "Error relocating …",
 ];
 
+/// The line of a server that has loaded the module.
+const LOADED: &str = "Module 'bf' loaded from …";
+
+/// The lines with the setting, by the beginning of the names of the servers that print them.
+const NAMES_THE_SETTING: [(&str, &str); 2] = [
+    ("redis-8", "Unresolved Configuration(s) Detected"),
+    ("valkey-", "Unused Module Configuration: …"),
+];
+
 /// The bold code in the page's list of failed starts.
 fn lines_of_failed_starts() -> BTreeSet<String> {
     let page = pages::read(Path::new(PAGE));
@@ -199,21 +208,29 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
         starts.push((line, log(Setup::new().module_args(args))));
     }
     let names = Setup::new().start(kind).resp2().ask("CONFIG GET *bf-error-rate");
-    let (right, wrong, line) = if names.contains(" bf-error-rate") {
-        ("bf-error-rate", "bf.bf-error-rate", "Unresolved Configuration(s) Detected")
-    } else {
-        ("bf.bf-error-rate", "bf-error-rate", "Bad directive or wrong number of arguments")
-    };
-    starts.push((line, log(Setup::new().line(format!("{wrong} 0.01")))));
-    if kind.name.starts_with("valkey-") {
-        let line = "Unused Module Configuration: …";
-        starts.push((line, log(Setup::new().line("bf.bloom-fp-rate 0.01"))));
+    let has_prefix = !names.contains(" bf-error-rate");
+    let right = if has_prefix { "bf.bf-error-rate" } else { "bf-error-rate" };
+    if has_prefix {
+        // Redis 8 takes any name for that of a module's setting.
+        let line = "Bad directive or wrong number of arguments";
+        starts.push((line, log(Setup::new().line("bf-error-rate 0.01"))));
     }
     if !kind.is_before_7() {
+        // A setting that the module does not have, and one that it has where it is not loaded.
+        for (setup, is_loaded) in [
+            (Setup::new().line("bf.bloom-fp-rate 0.01"), true),
+            (Setup::new().bare().line(format!("{right} 0.01")), false),
+        ] {
+            let log = log(setup);
+            assert_eq!(has(&log, LOADED), is_loaded, "{log}");
+            for (product, line) in NAMES_THE_SETTING {
+                assert_eq!(has(&log, line), kind.name.starts_with(product), "{line}:\n{log}");
+            }
+            let line = "Module Configuration detected without loadmodule directive";
+            starts.push((line, log));
+        }
         let line = "Issue during loading of configuration …";
         starts.push((line, log(Setup::new().line(format!("{right} 2")))));
-        let line = "Module Configuration detected without loadmodule directive";
-        starts.push((line, log(Setup::new().bare().line(format!("{right} 0.01")))));
     }
 
     let file = rdb_with_filter(kind);
@@ -239,6 +256,8 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     }
     let newer = log_with_rdb(kind, Setup::new(), b"REDIS0099\xff\0\0\0\0\0\0\0\0");
     starts.push(("Can't handle RDB format version …", newer));
+    let foreign = log_with_rdb(kind, Setup::new(), b"OTHER0099\xff\0\0\0\0\0\0\0\0");
+    starts.push(("Wrong signature trying to load DB from file", foreign));
     for (setup, command, line) in [
         (Setup::new().bare(), "BF.ADD", "Unknown command 'BF.…'"),
         (Setup::new().bare(), "CF.ADD", "Unknown command 'CF.…'"),
@@ -253,6 +272,10 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
 #[test]
 fn every_failed_start_is_on_the_page() {
     let mut listed = lines_of_failed_starts();
+    let page = pages::read(Path::new(PAGE));
+    for line in NAMES_THE_SETTING.map(|(_, line)| line).into_iter().chain([LOADED]) {
+        assert!(page.contains(&format!("`{line}`")), "{line} is not on the page");
+    }
     for line in NOT_PROVOKED {
         assert!(listed.remove(line), "{line} is not on the page");
     }

@@ -1,6 +1,7 @@
 //! Every kind of filter through every entry point: the same filter afterwards, which changes as
 //! one that was built on its server.
 
+mod between_servers;
 mod carried;
 mod clocks;
 mod dumps_and_compacting;
