@@ -48,7 +48,7 @@ deb: build ## Build the package for Debian and Ubuntu in dist/
 	@scripts/deb.sh
 
 wheel: ## Build the wheels of the Python package in dist/: TARGETS=x86_64-unknown-linux-gnu
-	@scripts/deps.sh build release
+	@scripts/deps.sh build $(or $(TARGETS),$(WHEEL_TARGETS))
 	@scripts/wheel.sh $(or $(TARGETS),$(WHEEL_TARGETS))
 
 dist: ## Build all files of a release for all platforms, with SHA256SUMS, in dist/

@@ -12,7 +12,7 @@
 #   x86_64-unknown-linux-musl    x86-64 with musl (Alpine)
 #
 # With glibc the result needs version 2.28 (RHEL 8, Debian 10) or newer, whatever this machine has:
-# Zig brings the symbols of that version and links with them. `scripts/deps.sh release` installs what
+# Zig brings the symbols of that version and links with them. `scripts/deps.sh TARGET` installs what
 # this needs. Rust's library for the target is installed by rustup, or comes with the Rust of the
 # system.
 set -euo pipefail
@@ -38,7 +38,7 @@ aarch64-unknown-linux-gnu | x86_64-unknown-linux-gnu)
 x86_64-unknown-linux-musl)
     cargo=cargo versioned=$target
     if ! command -v musl-gcc >/dev/null; then
-        echo "cargo-for: $target needs musl-gcc; run \`scripts/deps.sh release\`" >&2
+        echo "cargo-for: $target needs musl-gcc; run \`scripts/deps.sh $target\`" >&2
         exit 1
     fi
     export CC_x86_64_unknown_linux_musl=musl-gcc CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER=musl-gcc

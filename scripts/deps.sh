@@ -2,7 +2,10 @@
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
 #   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|sbom|cross|fuzz|deep|
-#                    deny|miri|wasm|browser]...
+#                    deny|miri|wasm|browser|TARGET]...
+#
+# TARGET is one of scripts/cargo-for.sh: what a build for that platform needs. release is all of
+# them.
 #
 # Without an argument: build, run, test, servers, install and lint.
 #
@@ -150,11 +153,22 @@ probe() {
         fi
         ;;
     release)
+        local target
+        for target in {x86_64,aarch64}-unknown-linux-gnu x86_64-unknown-linux-musl; do
+            probe "$target"
+        done
+        ;;
+    x86_64-unknown-linux-gnu | aarch64-unknown-linux-gnu)
+        local machine=${1%%-*}
         # Zig and cargo-zigbuild come from PyPI; scripts/cargo-for.sh fetches them.
         need "python3 python3-venv" "Python with venv: the linker of releases is a Python package" \
             has_venv
-        need "binutils-aarch64-linux-gnu" "strip and objcopy for arm64: packages for it" \
-            aarch64-linux-gnu-strip --version
+        [ "$machine" = "$(uname -m)" ] ||
+            need "binutils-${machine//_/-}-linux-gnu" \
+                "strip and objcopy for $machine: packages for it" \
+                "$machine-linux-gnu-strip" --version
+        ;;
+    x86_64-unknown-linux-musl)
         need "musl-tools" "musl and its compiler: builds for Alpine" has_musl_compiler
         ;;
     sbom)
@@ -201,7 +215,7 @@ probe() {
     *)
         echo "deps: unknown group '$1'; the groups are" \
             "build, plan, run, test, clients, servers, install, lint, release, sbom, cross, fuzz," \
-            "deep, deny, miri, wasm and browser" >&2
+            "deep, deny, miri, wasm, browser, and the targets of scripts/cargo-for.sh" >&2
         exit 2
         ;;
     esac

@@ -9,8 +9,8 @@
 #   musl          the C library of Alpine: server tests
 #   compile       what is only compiled, for macOS: the core, and the module without linking it
 #   reproducible  two builds in different folders: equal files
-# Fails if a part fails. What is missing is installed (scripts/deps.sh release cross). A part for which
-# rustup cannot fetch Rust's library is not run, which is reported at once and again at the end.
+# Fails if a part fails. What the parts need is installed (scripts/deps.sh). A part for which rustup
+# cannot fetch Rust's library is not run, which is reported at once and again at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target_dir=$(realpath -m "${CARGO_TARGET_DIR:-target}")
@@ -125,8 +125,21 @@ target_of() {
     esac
 }
 
+# groups_of PART: prints the groups of scripts/deps.sh that the part needs.
+groups_of() {
+    echo build
+    case $1 in
+    glibc) echo servers install ;;
+    arm64) echo servers install cross ;;
+    musl) echo servers ;;
+    compile) echo cross ;;
+    esac
+    [ "$1" = compile ] || target_of "$1"
+}
+
 [ $# -gt 0 ] || set -- glibc arm64 musl compile reproducible
-scripts/deps.sh build servers install release cross
+read -ra groups < <(for part in "$@"; do groups_of "$part"; done | paste -sd ' ')
+scripts/deps.sh "${groups[@]}"
 missing=()
 for part in "$@"; do
     start=$SECONDS target=$(target_of "$part")

@@ -202,7 +202,10 @@ done
 case " ${wanted[*]} " in *" redis-6.2"* | *" redis-7.4 "* | *" redis-8.2 "*) scripts/venv.sh ;; esac
 # A missing compiler is not an error here: a server that is in the cache does not need one.
 case " ${wanted[*]} " in *-bundled*) scripts/deps.sh servers || true ;; esac
-[ -z "$platform" ] || scripts/deps.sh servers cross
+case $platform in
+arm64) scripts/deps.sh servers cross ;;
+musl) scripts/deps.sh servers x86_64-unknown-linux-musl ;;
+esac
 
 echo "servers: fetching ${wanted[*]}"
 case " ${wanted[*]} " in

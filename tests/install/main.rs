@@ -12,6 +12,7 @@
 
 mod archive;
 mod containers;
+mod deps;
 mod folder;
 mod machine_code;
 mod package;
