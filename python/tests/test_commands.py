@@ -1,6 +1,7 @@
 """The commands that need no running server."""
 
 import argparse
+import contextlib
 import os
 import signal
 import socket
@@ -90,24 +91,52 @@ def test_a_module_that_is_not_loaded_is_an_error_with_the_log(tmp_path, monkeypa
         LocalServer(tmp_path)
 
 
-def test_serve_starts_a_server_with_the_module(tmp_path):
+@contextlib.contextmanager
+def served(folder, *options):
+    """A client of `bloomline serve`, which runs in the folder and is stopped at the end."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    words = command("serve", "--port", str(port), "--", "--save", "")
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as server:
+    words = command("serve", "--port", str(port), "--", *options)
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL) as server:
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + DEADLINE
             with redis.Redis(port=port) as client:
                 while True:
                     try:
-                        assert client.bf().add("k", "a") == 1
+                        client.ping()
                         break
                     except redis.exceptions.ConnectionError:
                         assert server.poll() is None and time.monotonic() < end
                         time.sleep(0.01)
+                yield client
         finally:
             server.send_signal(signal.SIGTERM)
+
+
+def test_serve_starts_a_server_with_the_module(tmp_path):
+    with served(tmp_path) as client:
+        assert client.bf().add("k", "a") == 1
+
+
+def test_serve_leaves_the_files_of_the_folder_alone(tmp_path):
+    file = tmp_path / "dump.rdb"
+    # No server starts with it.
+    file.write_bytes(b"somebody's data")
+    with served(tmp_path) as client:
+        assert client.bf().add("k", "a") == 1
+        assert client.config_get("save") == {"save": ""}
+        client.save()
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_bytes() == b"somebody's data"
+
+
+def test_serve_saves_in_a_folder_that_is_named(tmp_path):
+    options = ("--dir", str(tmp_path), "--save", "3600 1")
+    with served("/", *options) as client:
+        assert client.bf().add("k", "a") == 1
+    with served("/", *options) as client:
+        assert client.bf().exists("k", "a") == 1
 
 
 def test_plan_has_the_numbers_of_the_module(plain):

@@ -22,7 +22,7 @@ from bloomline import BloomlineError, Create
 from bloomline.cli import check, console, sources
 from bloomline.cli.load import Load, positions_key, reserve
 from bloomline.cli.program import run as run_command
-from bloomline.cli.sources import Source, count_empty
+from bloomline.cli.sources import MIB, Source, count_empty
 from bloomline.drivers import run, slot_of
 
 KEY = "urls"
@@ -110,18 +110,39 @@ def test_mark_and_empty_lines_are_skipped_and_counted(bloomline_server, plain, p
     assert present(plain, [MARK + items[0], b"inside"]) == 0
 
 
-def test_capacity_is_estimated_from_files_only(bloomline_server, plain, path):
+def capacity_of(plain):
+    capacity = plain.execute_command("BF.STATS", KEY, "capacity")
+    return capacity[b"capacity"] if isinstance(capacity, dict) else capacity[1]
+
+
+def test_capacity_is_estimated_from_files(bloomline_server, plain, path):
     path.write_bytes(text(lines(0, 100_000)))
     packed = path.with_suffix(".gz")
     packed.write_bytes(gzip.compress(text(lines(100_000, 200_000))))
     numbers, _ = load(bloomline_server, KEY, path, packed)
     assert numbers == [(100_000, 100_000)] * 2
-    capacity = plain.execute_command("BF.STATS", KEY, "capacity")
-    capacity = capacity[b"capacity"] if isinstance(capacity, dict) else capacity[1]
-    assert 200_000 <= capacity < 260_000
-    plain.delete(KEY)
+    assert 200_000 <= capacity_of(plain) < 260_000
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_lines_of_a_short_input_are_counted(bloomline_server, plain, path, is_packed):
+    data = MARK + text(lines(0, 100_000))
+    path.write_bytes(gzip.compress(data) if is_packed else data)
     with path.open("rb") as source:
-        assert "--capacity" in refused(bloomline_server, "load", KEY, "-", stdin=source)
+        numbers, _ = load(bloomline_server, KEY, "-", stdin=source)
+    assert numbers == [(100_000, 100_000)]
+    assert 100_000 <= capacity_of(plain) <= 100_001
+    assert present(plain, lines(0, 100_000)) == 100_000
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_long_input_needs_a_capacity(bloomline_server, plain, path, is_packed):
+    data = b"a line\n" * (17 * MIB // 7)
+    path.write_bytes(gzip.compress(data) if is_packed else data)
+    with path.open("rb") as source:
+        error = refused(bloomline_server, "load", KEY, "-", stdin=source)
+    assert "use --capacity, since the standard input has more than 16 MiB" in error
+    assert plain.exists(KEY) == 0
 
 
 def offset_of(plain, path):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from importlib import metadata
+from tempfile import TemporaryDirectory
 from typing import Any, Callable
 
 from ..connecting import connect
@@ -55,11 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser(
         "serve",
         help=text,
-        description=f"{text}, in the foreground; its data are in dump.rdb of this folder",
+        description=f"{text}, in the foreground. It saves nothing and loads nothing, except with "
+        "--dir FOLDER among its options: there it does as the server does by itself",
         usage="%(prog)s [--port PORT] [-- options ...]",
     )
     serve.add_argument("--port", type=int, default=6379, help="6379 by default")
-    serve.add_argument("options", nargs="*", help="of the server, such as --dir FOLDER")
+    serve.add_argument("options", nargs="*", help="of the server, such as --maxmemory 1gb")
     return parser
 
 
@@ -84,9 +87,7 @@ def _run(arguments: list[str]) -> int:
         say(str(path()))
         return 0
     if options.command == "serve":
-        words = command("--port", str(options.port), *options.options)
-        with naming(words[0], "started"):
-            os.execv(words[0], words)
+        _serve(options.port, options.options)
     _, _, main = _ON_SERVER[options.command]
     try:
         return main(_connect(options), options)
@@ -94,6 +95,18 @@ def _run(arguments: list[str]) -> int:
         if not isinstance(error, library_errors()):
             raise
         raise BloomlineError(explain(error, options)) from error
+
+
+def _serve(port: int, options: list[str]) -> None:
+    """Becomes the server. Without a folder of its own it would load, and replace, a file here."""
+    words = command("--port", str(port))
+    with contextlib.ExitStack() as stack:
+        if "--dir" not in options:
+            folder = stack.enter_context(TemporaryDirectory(prefix="bloomline-"))
+            words += ["--dir", folder, "--save", ""]
+        words += options
+        with naming(words[0], "started"):
+            os.execv(words[0], words)
 
 
 def _connect(options: argparse.Namespace) -> Any:

@@ -19,6 +19,8 @@ from .explain import naming
 MIB = 1 << 20
 # What a server accepts as one argument, unless it is configured otherwise.
 _LONGEST_LINE = 512 * MIB
+# The most bytes of text that are read to estimate a number of lines.
+_SAMPLE = 16 * MIB
 _GZIP = b"\x1f\x8b"
 _HEAD_BYTES = 16
 
@@ -136,13 +138,14 @@ class Source:
         """Estimates the number of lines from samples, and adds 5 %.
 
         Reads 1 MiB in 16 places of a plain file, or the first 16 MiB of the text of a compressed
-        one: what was read of the file is known to 128 KiB only.
+        one: what was read of the file is known to 128 KiB only. The lines of a pipe are counted,
+        and read again by the next `read`.
 
         Raises:
-            BloomlineError: a pipe has no samples.
+            BloomlineError: a pipe has more than 16 MiB.
         """
         if self.size is None:
-            raise BloomlineError("use --capacity, since the length of this input is unknown")
+            return self._count_lines()
         lines = read = 0
         if self._text is self._raw:
             for sample in range(16):
@@ -150,9 +153,20 @@ class Source:
                 data = self._raw.read(MIB // 16)
                 lines, read = lines + data.count(b"\n"), read + len(data)
         else:
-            lines, read = self.read(16 * MIB).count(b"\n"), self._raw.tell()
+            lines, read = self.read(_SAMPLE).count(b"\n"), self._raw.tell()
         self._text.seek(0)
         return math.ceil(1.05 * self.size * lines / max(read, 1)) + 1
+
+    def _count_lines(self) -> int:
+        with self._naming_errors():
+            head = self._text.read(_SAMPLE + 1)
+        if len(head) > _SAMPLE:
+            raise BloomlineError(
+                f"use --capacity, since {self.name} has more than {_SAMPLE // MIB} MiB: only the "
+                "lines of files, and of shorter inputs, are counted"
+            )
+        self._text = cast("IO[bytes]", io.BufferedReader(_Unread(head, self._text)))
+        return head.count(b"\n") + 1
 
 
 class _Unread(io.RawIOBase):
