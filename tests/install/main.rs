@@ -1,5 +1,5 @@
 //! What is installed and released: folders, packages and archives, made by the scripts and used by
-//! real servers. No test builds the image: it takes a container engine.
+//! real servers, and the script of CI. No test builds the image: it takes a container engine.
 //!
 //! Nothing is installed on this machine. Every test has a folder of its own that stands for one.
 #![allow(
@@ -11,6 +11,7 @@
 )]
 
 mod archive;
+mod ci;
 mod containers;
 mod deps;
 mod folder;
