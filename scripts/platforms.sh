@@ -81,7 +81,7 @@ packed() {
         --pidfile "$folder/pid" --dir "$folder" \
         --loadmodule "$folder/usr/lib/redis/modules/bloomline.so"
     until [ "$("$server/cli" -s "$folder/socket" PING 2>/dev/null)" = PONG ]; do
-        [ "$SECONDS" -lt $((started + 120)) ] || return 1
+        [ "$SECONDS" -lt $((started + 300)) ] || return 1
     done
     [ "$("$server/cli" -s "$folder/socket" BF.ADD seen user1)" = 1 ]
 }

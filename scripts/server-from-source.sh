@@ -86,7 +86,7 @@ check_allocator() {
     mkdir "$run"
     "$server" --port 0 --unixsocket "$run/socket" --dir "$run" --save '' >"$run/log" 2>&1 &
     pid=$!
-    deadline=$((SECONDS + 10))
+    deadline=$((SECONDS + 120))
     until "$cli" -s "$run/socket" PING >/dev/null 2>&1 ||
         [ $SECONDS -gt $deadline ] || ! kill -0 $pid 2>/dev/null; do
         sleep 0.05

@@ -109,7 +109,7 @@ WRAPPER
 }
 
 # prove FOLDER: starts the server on its own socket, with the module in the folder if there is one,
-# waits up to ten seconds for PONG, and stops it.
+# waits up to two minutes for PONG, and stops it.
 prove() {
     local server=$PWD/$1/server cli=$PWD/$1/cli run deadline answer='' module=()
     [ ! -e "$1/redisbloom.so" ] || module=(--loadmodule "$PWD/$1/redisbloom.so")
@@ -117,7 +117,7 @@ prove() {
     "$server" --port 0 --unixsocket "$run/socket" --dir "$run" --save '' "${module[@]}" \
         >"$run/log" 2>&1 &
     local pid=$!
-    deadline=$((SECONDS + 10))
+    deadline=$((SECONDS + 120))
     until [ "$answer" = PONG ] || [ $SECONDS -gt $deadline ] || ! kill -0 $pid 2>/dev/null; do
         answer=$("$cli" -s "$run/socket" PING 2>/dev/null) || sleep 0.05
     done

@@ -3,11 +3,11 @@
 import argparse
 import asyncio
 import importlib
-import socket
 
 import pytest
 import redis
 from conftest import CLUSTERS, DEADLINE, start_node, start_two_nodes
+from ports import free_port
 from test_load import refused, start
 
 from bloomline import (
@@ -172,9 +172,7 @@ def test_call_to_the_wrong_node_says_which_client_is_needed(two_nodes):
 
 def test_option_for_a_cluster_is_refused_elsewhere(tmp_path):
     (tmp_path / "file").write_text("a\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with LocalServer(tmp_path, "--port", str(port), "--bind", "127.0.0.1"):
         words = ["load", "--cluster", "--url", f"redis://127.0.0.1:{port}", "k", tmp_path / "file"]
         assert "is no node of a cluster: leave out --cluster" in refused(Anywhere, *words)

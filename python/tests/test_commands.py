@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 from conftest import DEADLINE
+from ports import free_port
 
 import bloomline
 from bloomline import BloomlineError
@@ -94,9 +94,7 @@ def test_a_module_that_is_not_loaded_is_an_error_with_the_log(tmp_path, monkeypa
 @contextlib.contextmanager
 def served(folder, *options):
     """A client of `bloomline serve`, which runs in the folder and is stopped at the end."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     words = command("serve", "--port", str(port), "--", *options)
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL) as server:
         try:

@@ -193,7 +193,7 @@ def loop_until_killed(client):
 
 
 def wait_until_busy(client):
-    end = time.monotonic() + 30
+    end = time.monotonic() + DEADLINE
     while time.monotonic() < end:
         try:
             client.ping()

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 import redis
 import valkey_bloom
-from conftest import PATIENT, ROOT
+from conftest import DEADLINE, PATIENT, ROOT
 from proxy import Proxy
 from scrapy import Request
 from scrapy.settings import Settings
@@ -33,12 +33,9 @@ from bloomline.scrapy import (
 
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
-sys.path.insert(0, str(ROOT / "tests/clients"))
 from local_site import LocalSite, Page  # noqa: E402
 from older import make_older  # noqa: E402
 
-# A crawl takes a second or two, and longer on a busy machine.
-DEADLINE = 120.0
 PAGES = {f"/{number}": 1 for number in range(100)}
 
 

@@ -2,12 +2,9 @@
 //! protocols, in Bloomline's and RedisBloom's layout.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use bloomline_harness::{Kind, Setup, for_each_server};
+use bloomline_harness::{DEADLINE, Kind, Setup, for_each_server};
 use redis::{Client, Commands, Connection, ErrorKind, RedisResult, cmd, pipe};
-
-const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Runs `test` on every server with an empty server of each layout and one connection per protocol.
 fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {

@@ -18,7 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/calculator/index.html").as_uri()
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-DEADLINE = 30.0
+DEADLINE = 300.0
 SEED = 7
 
 # Ratios of texts to backgrounds, of all elements that have a text.

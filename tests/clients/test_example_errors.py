@@ -6,7 +6,8 @@ import sys
 import urllib.request
 
 import pytest
-from conftest import DEADLINE, ROOT, Server, find_servers, free_port
+from conftest import DEADLINE, ROOT, Server, find_servers
+from ports import free_port
 
 EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES / "scrapy"))

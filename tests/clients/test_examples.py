@@ -8,8 +8,9 @@ import threading
 
 import pytest
 import redis
-from conftest import DEADLINE, ROOT, Server, find_servers, free_port, poll
+from conftest import DEADLINE, ROOT, Server, find_servers, poll
 from older import make_older
+from ports import free_port
 
 from bloomline import Create, Filter, ShardedFilter
 

@@ -10,7 +10,8 @@ import urllib.request
 
 import pytest
 import redis
-from conftest import DEADLINE, ROOT, Server, find_servers, free_port, poll
+from conftest import DEADLINE, ROOT, Server, find_servers, poll
+from ports import free_port
 
 FILES = ROOT / "packaging/monitoring"
 PROGRAMS = ROOT / ".monitoring"

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-use bloomline_harness::{Kind, for_newest_servers, repository, until};
+use bloomline_harness::{Kind, for_newest_servers, free_port, repository, until};
 
 use crate::program::program;
 
@@ -65,9 +65,7 @@ fn a_taken_port_ends_make_run_as_in_the_tutorial() {
 #[test]
 fn the_server_of_make_run_has_the_module() {
     for_newest_servers(|kind| {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let mut run = run_on(kind, port);
         let port = port.to_string();
         let _server = Killed(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());

@@ -1,10 +1,11 @@
 //! The harness itself, tested on servers without the module.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use bloomline_harness::{
     CoreSet, Kind, Replica, Setup, Stop, Tier, arguments, body_of_dump, bulk, for_each_server,
-    matches, newest, one_per_version, quick, rows, seal_dump, show,
+    free_port, matches, newest, one_per_version, quick, rows, seal_dump, show,
 };
 
 #[test]
@@ -22,6 +23,15 @@ fn newest_compares_versions_then_prefers_no_suffix() {
     assert_eq!(chosen(&["redis-7.0", "redis-8.0-bundled"]).as_deref(), Some("redis-8.0-bundled"));
     assert_eq!(chosen(&["redis-10.2", "redis-8.0", "redis-8.0.3"]).as_deref(), Some("redis-10.2"));
     assert_eq!(chosen(&["valkey-9.1"]), None);
+}
+
+#[test]
+fn free_ports_differ_and_are_not_those_of_connections() {
+    /// The first port that Linux gives to connections by default.
+    const EPHEMERAL: u16 = 32_768;
+    let ports: BTreeSet<u16> = (0..100).map(|_| free_port()).collect();
+    assert_eq!(ports.len(), 100);
+    assert!(ports.iter().all(|port| (1024..EPHEMERAL - 10_000).contains(port)), "{ports:?}");
 }
 
 #[test]

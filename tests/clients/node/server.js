@@ -7,4 +7,4 @@ export const socket = process.env.BLOOMLINE_SOCKET ?? missing('BLOOMLINE_SOCKET'
 export const layout = process.env.BLOOMLINE_LAYOUT ?? missing('BLOOMLINE_LAYOUT');
 
 // Every reply must arrive within this number of milliseconds.
-export const DEADLINE = 30_000;
+export const DEADLINE = 300_000;

@@ -10,7 +10,7 @@ from glide_encode import PROTOCOLS, decode, encode, write
 async def main():
     _, port, protocol = sys.argv
     address = NodeAddress("127.0.0.1", int(port))
-    settings = GlideClientConfiguration([address], protocol=PROTOCOLS[protocol], request_timeout=30_000)
+    settings = GlideClientConfiguration([address], protocol=PROTOCOLS[protocol], request_timeout=300_000)
     client = await GlideClient.create(settings)
     while line := await asyncio.to_thread(sys.stdin.readline):
         try:

@@ -8,7 +8,7 @@ from glide_sync import GlideClient, GlideClientConfiguration, NodeAddress
 
 _, port, protocol = sys.argv
 address = NodeAddress("127.0.0.1", int(port))
-client = GlideClient.create(GlideClientConfiguration([address], protocol=PROTOCOLS[protocol], request_timeout=30_000))
+client = GlideClient.create(GlideClientConfiguration([address], protocol=PROTOCOLS[protocol], request_timeout=300_000))
 for line in sys.stdin:
     try:
         write(encode(client.custom_command(decode(line))))

@@ -11,6 +11,7 @@
 //! | `replica` | a replica that records the commands of the replication link |
 //! | `payload` | the frame of a DUMP payload: version and checksum |
 //! | `limits`, `sandbox` | limits of memory and files; a system without random bytes |
+//! | `ports` | free loopback ports that no other program takes meanwhile |
 //! | `process` | what the operating system reports of a process |
 //! | `random`, `wait` | repeatable items; polling with a deadline |
 //! | `c_module` | modules written in C for one test |
@@ -29,6 +30,7 @@ mod cores;
 mod kinds;
 mod limits;
 mod payload;
+mod ports;
 mod process;
 mod random;
 mod replica;
@@ -52,6 +54,7 @@ pub use kinds::{
 };
 pub use limits::Limits;
 pub use payload::{DUMP_FOOTER, body_of_dump, seal_dump, truncate_dump};
+pub use ports::free_port;
 pub use process::Process;
 pub use random::{Random, numbered};
 pub use replica::Replica;
@@ -59,7 +62,7 @@ pub use reply::{bulk, int, show};
 pub use server::{NOISE, Refusal, Server, Setup, Stop, module, module_for, redisbloom};
 pub use shared::Shared;
 pub use table::{Row, check_rows, matches};
-pub use wait::{SetOnDrop, poll, until};
+pub use wait::{DEADLINE, SetOnDrop, poll, until};
 
 /// The top folder of the repository.
 pub fn repository() -> PathBuf {

@@ -1,7 +1,6 @@
 //! One server process, in a folder of its own, on a socket of its own, killed when dropped.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -17,6 +16,7 @@ use super::clock::{Clock, set_variables};
 use super::cores::CoreSet;
 use super::kinds::{Kind, for_each_build, for_each_server, servers_folder};
 use super::limits::Limits;
+use super::ports::free_port;
 use super::process::Process;
 use super::reply::show;
 use super::sandbox::forbid_getrandom;
@@ -443,20 +443,6 @@ pub fn redisbloom() -> Option<PathBuf> {
     let path = env::var_os("BLOOMLINE_REDISBLOOM")
         .map_or_else(|| servers_folder().join("redis-7.4/redisbloom.so"), PathBuf::from);
     fs::canonicalize(path).ok()
-}
-
-/// A node of a cluster listens to the other nodes on its port plus this number.
-const CLUSTER_BUS: u16 = 10_000;
-
-/// A free loopback port whose port for the cluster bus is free as well.
-fn free_port() -> u16 {
-    until("a free pair of ports", || {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .ok()?
-            .port();
-        TcpListener::bind(("127.0.0.1", port.checked_add(CLUSTER_BUS)?)).is_ok().then_some(port)
-    })
 }
 
 fn read_log(folder: &Path) -> String {

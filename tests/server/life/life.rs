@@ -275,7 +275,7 @@ impl Life {
         if let Some(alone) = &mut self.alone
             && is_changed
         {
-            assert_eq!(self.client.ask("WAIT 1 60000"), ":1");
+            assert_eq!(self.client.ask("WAIT 1 250000"), ":1");
             let question = format!("DEBUG DIGEST-VALUE {}", self.key);
             assert_eq!(alone.replica.ask(&question), self.client.ask(&question), "the replica");
         }

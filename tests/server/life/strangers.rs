@@ -123,7 +123,7 @@ impl Strangers {
             self.assert_serves(key);
             types.push(name);
         }
-        assert_eq!(self.client.ask("WAIT 1 60000"), ":1");
+        assert_eq!(self.client.ask("WAIT 1 250000"), ":1");
         assert_eq!(replica.ask("DEBUG DIGEST"), self.client.ask("DEBUG DIGEST"), "the replica");
         types
     }

@@ -9,12 +9,11 @@ use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::slice;
-use std::time::Duration;
 
 use arbitrary::{Result, Unstructured};
 use bloomline_harness::{
-    Kind, Random, Server, Setup, append_only_file, arguments, for_newest_servers, numbered,
-    redisbloom, report_missing,
+    DEADLINE, Kind, Random, Server, Setup, append_only_file, arguments, for_newest_servers,
+    numbered, redisbloom, report_missing,
 };
 use bloomline_reference::life::variable;
 use redis::Value;
@@ -30,9 +29,6 @@ const CASES: u64 = 500;
 
 /// The most bytes that decide the calls of a case.
 const MOST_BYTES: usize = 2048;
-
-/// How long a reply may take. A call takes microseconds here.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server and a connection that keeps replies as bytes.
 struct Side {
@@ -71,7 +67,7 @@ impl Side {
 
 fn connect(server: &Server) -> BufReader<UnixStream> {
     let stream = UnixStream::connect(server.socket()).expect("the server's socket");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
     BufReader::new(stream)
 }
 
