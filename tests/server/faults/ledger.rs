@@ -34,7 +34,8 @@ pub fn make_keys(client: &mut Client) {
 /// An item that a server acknowledged.
 struct Entry {
     item: Vec<u8>,
-    at: Instant,
+    /// When; `None` once a server had it after it was killed.
+    at: Option<Instant>,
 }
 
 /// Every acknowledged item, by key.
@@ -113,21 +114,25 @@ impl Ledger {
         assert_eq!(missing, 0, "of {} acknowledged items", self.len());
     }
 
-    /// Asserts that every item is present that was acknowledged at least `grace` before `end`.
-    /// Removes later items that are missing, because they stay missing; returns their number.
+    /// Asserts that every item is present that was acknowledged at least `grace` before `end`, and
+    /// every one that was present before. Removes the missing items, because they stay missing;
+    /// returns their ages.
     pub fn assert_kept_but_for_the_last(
         &mut self,
         client: &mut Client,
         grace: Duration,
         end: Instant,
-    ) -> usize {
-        let missing = self.missing(client);
-        for (key, index) in missing.iter().rev() {
+    ) -> Vec<Duration> {
+        let mut ages = Vec::new();
+        for (key, index) in self.missing(client).iter().rev() {
             let entry = self.entries.get_mut(key).expect("its key").remove(*index);
-            let age = end.saturating_duration_since(entry.at);
-            assert!(age < grace, "{} of {key}, {age:?} old", entry.item.escape_ascii());
+            let age = entry.at.map(|at| end.saturating_duration_since(at));
+            let is_young = age.is_some_and(|age| age < grace);
+            assert!(is_young, "{} of {key}, {age:?} old", entry.item.escape_ascii());
+            ages.extend(age);
         }
-        missing.len()
+        self.entries.values_mut().flatten().for_each(|entry| entry.at = None);
+        ages
     }
 
     /// The missing items: their key and their index among the items of the key, in order.
@@ -184,7 +189,7 @@ fn write(
             call.extend(items.iter().map(Vec::as_slice));
             let Ok(reply) = client.try_run(&call) else { return acknowledged };
             if is_added(&reply) {
-                let at = Instant::now();
+                let at = Some(Instant::now());
                 acknowledged.extend(
                     items.iter().map(|item| (key.to_owned(), Entry { item: item.clone(), at })),
                 );
