@@ -22,12 +22,20 @@ pub fn text(reply: &Value) -> String {
 
 /// One number of the module's INFO section, by its name without the prefix `bf_`.
 pub fn number(client: &mut Client, name: &str) -> u64 {
+    let [number] = numbers(client, [name]);
+    number
+}
+
+/// Several numbers of the module's INFO section, of one moment.
+pub fn numbers<const N: usize>(client: &mut Client, names: [&str; N]) -> [u64; N] {
     let section = text(&client.call("INFO bf"));
-    let line = section
-        .lines()
-        .find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
-    let line = line.unwrap_or_else(|| panic!("no bf_{name} in\n{section}"));
-    line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
+    names.map(|name| {
+        let line = section
+            .lines()
+            .find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
+        let line = line.unwrap_or_else(|| panic!("no bf_{name} in\n{section}"));
+        line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
+    })
 }
 
 /// The totals over all filters.
@@ -47,13 +55,9 @@ pub struct Totals {
 
 /// The totals in INFO.
 pub fn totals(client: &mut Client) -> Totals {
-    Totals {
-        filters: number(client, "filters"),
-        layers: number(client, "layers"),
-        items: number(client, "items"),
-        capacity: number(client, "capacity"),
-        bytes: number(client, "bytes"),
-    }
+    let names = ["filters", "layers", "items", "capacity", "bytes"];
+    let [filters, layers, items, capacity, bytes] = numbers(client, names);
+    Totals { filters, layers, items, capacity, bytes }
 }
 
 /// The number in one field of BF.INFO.

@@ -7,5 +7,5 @@ mod cuckoo;
 mod digest;
 mod digest_large;
 mod info_section;
-mod totals;
+pub mod totals;
 mod windowed;

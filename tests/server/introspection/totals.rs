@@ -1,13 +1,15 @@
-//! The totals in INFO: the sum over all filters, after every kind of change and deletion.
+//! The totals in INFO: the sum over all filters, after every kind of change and deletion. The lives
+//! of `life` compare them after each of their operations as well.
 
+use bloomline_core::host::AnyFilter;
 use bloomline_harness::{Client, Setup, Stop, numbered, until};
 
 use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
 use crate::filters::{Family, Filter, build_all, change_all, cuckoo_number};
-use crate::inspect::{info_field, number, only_number};
-use crate::windowed::{RATE, age};
+use crate::inspect::{info_field, number, numbers, only_number};
+use crate::windowed::{RATE, age, header};
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "filters",
     "layers",
     "items",
@@ -15,6 +17,7 @@ const FIELDS: [&str; 12] = [
     "bytes",
     "filters_windowed",
     "filters_bloomline",
+    "filters_valkey_bloom",
     "cf_filters",
     "cf_tables",
     "cf_items",
@@ -26,38 +29,52 @@ const FIELDS: [&str; 12] = [
 type Totals = [u64; FIELDS.len()];
 
 fn totals(client: &mut Client) -> Totals {
-    FIELDS.map(|name| number(client, name))
+    numbers(client, FIELDS)
 }
 
 /// The sum of what the filters under these keys report.
 fn sum(client: &mut Client, keys: &[String]) -> Totals {
-    let mut sum = [0; FIELDS.len()];
+    let mut sum: Totals = [0; FIELDS.len()];
     for key in keys {
         let family = Family::of(client, key);
         let layout = client.ask(&match family {
             Family::Bloom => format!("BF.STATS {key} layout"),
             Family::Cuckoo => format!("CF.INFO {key} LAYOUT"),
         });
-        let is_own = u64::from(layout.contains("bloomline"));
+        let [is_own, is_valkeys] =
+            ["bloomline", "valkey-bloom"].map(|name| layout.contains(&format!(" {name}")).into());
         let (start, numbers) = match family {
             Family::Bloom => {
-                let mut info = |field| info_field(client, key, field);
-                let [layers, items] = ["FILTERS", "ITEMS"].map(&mut info);
-                let [capacity, bytes] = ["CAPACITY", "SIZE"].map(&mut info);
                 let has_window = client.ask(&format!("BF.STATS {key} window")) != "*[$6 window _]";
-                (0, vec![1, layers, items, capacity, bytes, has_window.into(), is_own])
+                let mut info = |field| info_field(client, key, field);
+                let [layers, capacity, bytes] = ["FILTERS", "CAPACITY", "SIZE"].map(&mut info);
+                let items = if has_window { stored_items(client, key) } else { info("ITEMS") };
+                let numbers =
+                    [1, layers, items, capacity, bytes, has_window.into(), is_own, is_valkeys];
+                (0, numbers.to_vec())
             }
             Family::Cuckoo => {
                 let [tables, items] =
                     ["filters", "items"].map(|name| cuckoo_number(client, key, name));
                 let size = only_number(client, &format!("CF.INFO {key} SIZE"));
                 let besides = if is_own == 1 { 0 } else { bytes_besides_size(client, key) };
-                (7, vec![1, tables, items, is_own, size + besides])
+                (8, vec![1, tables, items, is_own, size + besides])
             }
         };
-        sum[start..].iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+        let numbers = sum[start..].iter_mut().zip(numbers);
+        // As the module adds them: a loaded header may claim any number of items.
+        numbers.for_each(|(sum, number)| *sum = sum.wrapping_add(number));
     }
     sum
+}
+
+/// The items of a windowed filter: also those that have expired, which are in the total until their
+/// generation is dropped.
+fn stored_items(client: &mut Client, key: &str) -> u64 {
+    let filter = AnyFilter::decode_header(&header(client, key), &mut |_| true);
+    let filter = filter.expect("the header of a filter");
+    let windowed = filter.windowed().expect("a windowed filter");
+    windowed.generations().fold(0, |sum, (_, one)| sum.saturating_add(one.live()))
 }
 
 /// What a cuckoo filter in RedisBloom's layout takes besides `Size` of CF.INFO: 8 bytes for each
@@ -68,6 +85,13 @@ fn bytes_besides_size(client: &mut Client, key: &str) -> u64 {
     let slots = (0..tables).map(|table| buckets * slots * expansion.pow(table as u32));
     let padding: u64 = slots.map(|slots| slots.next_multiple_of(8) - slots).sum();
     8 * tables + padding
+}
+
+/// Asserts that the totals become those of the filters in the server's database, in RESP2.
+pub fn assert_totals_of_all(client: &mut Client, after: &str) {
+    let mut keys = client.keys();
+    keys.retain(|key| client.ask(&format!("TYPE {key}")).contains("bloom"));
+    assert_totals(client, &keys, after);
 }
 
 /// Asserts that the totals become those of the filters under these keys: the server may free others

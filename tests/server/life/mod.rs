@@ -2,7 +2,8 @@
 //! `bloomline_reference::life` as a call of its commands, compared with the same filter in this
 //! process. Replies are equal, and so are the bytes of the filter on the primary, on its replica,
 //! and after both files were loaded; a call replicates something if and only if it has changed the
-//! filter. Beside each life, strangers send random calls and damaged bytes.
+//! filter. Beside each life, strangers send random calls and damaged bytes. After each operation
+//! the totals of INFO are the sum over all filters.
 //!
 //! `BLOOMLINE_LIVES` multiplies their number, and `BLOOMLINE_SEED` is where the seeds begin.
 
@@ -24,6 +25,8 @@ use life::Alone;
 pub use life::{Count, Life};
 pub use pair::{EVENTS, Pair};
 use strangers::Strangers;
+
+use crate::introspection::totals::assert_totals_of_all;
 
 /// Lives of each kind.
 const LIVES: u64 = 2;
@@ -61,22 +64,30 @@ fn run(server: &Kind) {
                 continue;
             };
             let mut strangers = Strangers::of(pair.primary(), seed);
+            let mut counting = pair.client();
             for _ in 0..LENGTH {
                 if !life.is_over() {
-                    *steps.entry(life.step()).or_default() += 1;
+                    let name = life.step();
+                    *steps.entry(name).or_default() += 1;
+                    assert_totals_of_all(&mut counting, name);
                 }
                 strangers.call("k");
             }
             for name in strangers.end(&mut pair.replica()) {
                 *left.entry(name).or_default() += 1;
             }
+            assert_totals_of_all(&mut pair.replica(), "a life, on the replica");
             life.assert_saved();
+            assert_totals_of_all(&mut counting, "loading both files");
             total.add(life.count);
             lives += 1;
             if lives % LIVES_AN_EVENT == 0 {
                 let (name, event) = events.next().expect("an endless list");
                 println!("{name}");
                 pair.happen(*event);
+                for mut client in [pair.client(), pair.replica()] {
+                    assert_totals_of_all(&mut client, name);
+                }
                 life.reconnect(pair.client(), pair.replica());
                 life.step();
             }
