@@ -73,6 +73,11 @@ has_predis() {
     php -r 'exit((int) !stream_resolve_include_path("Predis/Autoloader.php"));'
 }
 
+# Go finds Debian's packages of libraries below /usr/share/gocode.
+has_redigo() {
+    env GO111MODULE=off GOPATH=/usr/share/gocode go list github.com/gomodule/redigo/redis
+}
+
 has_hiredis() {
     printf '#include <hiredis/hiredis.h>\nint main(void) { redisFree(0); }\n' |
         cc -x c - -lhiredis -o /dev/null
@@ -132,6 +137,8 @@ probe() {
         need "php-cli php-redis" "PHP with phpredis: tests of this client" php --ri redis
         need "php-nrk-predis" "Predis: tests of this client for PHP" has_predis
         need "ruby ruby-redis" "Ruby with redis-rb: tests of this client" ruby -rredis -e ''
+        need "golang-go golang-github-gomodule-redigo-dev" "Go with redigo: tests of this client" \
+            has_redigo
         need "gcc libc6-dev" "a C compiler: the test of hiredis" has_compiler
         need "libhiredis-dev" "hiredis: tests of this client for C" has_hiredis
         ;;

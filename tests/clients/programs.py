@@ -6,6 +6,7 @@ line of JSON per reply: strings in hexadecimal, {"error": text} for an error ins
 """
 
 import json
+import os
 import subprocess
 import threading
 
@@ -13,6 +14,8 @@ from conftest import DEADLINE, ROOT
 
 FOLDER = ROOT / "tests/clients/programs"
 NODE = ROOT / ".venv-node/bin/node"
+# Go finds Debian's packages of libraries here, and fetches nothing.
+GO = {**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}
 GLIDE_PYTHON = ROOT / ".venv-valkey/bin/python"
 
 

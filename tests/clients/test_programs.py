@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from conftest import DEADLINE, ROOT
-from programs import FOLDER, GLIDE_PYTHON, NODE, ErrorInside, Program, Refused
+from programs import FOLDER, GLIDE_PYTHON, GO, NODE, ErrorInside, Program, Refused
 
 HIREDIS_1 = ROOT / ".hiredis/hiredis"
 FULL = "non scaling filter is full"
@@ -58,6 +58,7 @@ LIBRARIES = {
     "phpredis-literal": Library(["php", FOLDER / "phpredis.php", "literal"], null=False, error=False),
     "predis": Library(["php", FOLDER / "predis.php"]),
     "redis-rb": Library(["ruby", FOLDER / "redis_rb.rb"]),
+    "redigo": Library(["redigo"]),
     "hiredis-0": Library(["hiredis-0", "2"]),
     "hiredis-1-resp2": Library(["hiredis-1", "2"]),
     "hiredis-1-resp3": Library(["hiredis-1", "3"], **RESP3),
@@ -71,18 +72,20 @@ LIBRARIES = {
 
 
 @pytest.fixture(scope="session")
-def hiredis(tmp_path_factory):
-    """The program in C, with the library of the system and with the source of a newer one."""
+def compiled(tmp_path_factory):
+    """The programs in C and Go. The one in C has the library of the system, or a newer source."""
     assert HIREDIS_1.is_dir(), f"{HIREDIS_1} is missing; run scripts/hiredis.sh"
     parts = ("alloc", "async", "hiredis", "net", "read", "sds", "sockcompat")
     libraries = {
         "hiredis-0": ["-Wall", "-Wextra", "-Werror", "-lhiredis"],
         "hiredis-1": [f"-I{HIREDIS_1.parent}", *(HIREDIS_1 / f"{part}.c" for part in parts)],
     }
-    folder = tmp_path_factory.mktemp("hiredis")
+    folder = tmp_path_factory.mktemp("compiled")
     for name, library in libraries.items():
         command = ["cc", "-O1", FOLDER / "hiredis.c", *library, "-o", folder / name]
         subprocess.run(command, check=True, timeout=DEADLINE)
+    command = ["go", "build", "-o", folder / "redigo", FOLDER / "redigo.go"]
+    subprocess.run(command, check=True, timeout=DEADLINE, env=GO)
     return folder
 
 
@@ -92,13 +95,13 @@ def library(request):
 
 
 @pytest.fixture(scope="session")
-def program(server, port, hiredis, library):
+def program(server, port, compiled, library):
     """The running program of the library, connected to the server."""
     name, *words = library.command
     place = str(port if library.by_port else server.socket)
     # The first argument is the server, behind the program or behind its interpreter and the script.
-    if str(name).startswith("hiredis"):
-        command = [hiredis / name, place, *words]
+    if (compiled / name).is_file():
+        command = [compiled / name, place, *words]
     else:
         command = [name, words[0], place, *words[1:]]
     program = Program(command)

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from conftest import DEADLINE, ROOT
+from programs import GO
 
 PAGE = (ROOT / "docs/how-to/clients.md").read_text()
 NODE_FOLDER = ROOT / "tests/clients/node"
@@ -13,9 +14,10 @@ NODE_FOLDER = ROOT / "tests/clients/node"
 COMMANDS = {
     "php": ["php", "-d", "zend.assertions=1", "-d", "assert.exception=1"],
     "ruby": ["ruby", "-w"],
+    "go": ["go", "run"],
     "c": ["sh", "-c", 'cc -Wall -Wextra -Werror "$1" -lhiredis -o "$1.out" && exec "$1.out"', "sh"],
 }
-PRINTED = {"c": "new\nnew\nknown\n2 items\n"}
+PRINTED = dict.fromkeys(("c", "go"), "new\nnew\nknown\n2 items\n")
 # Each section with the language and the text of its blocks; those that connect are programs.
 SECTIONS = [section.partition("\n") for section in re.split(r"^##+ ", PAGE, flags=re.M)]
 BLOCKS = [
@@ -35,7 +37,7 @@ def test_program_of_the_page_runs(server, port, tmp_path, name, language, block)
     path = tmp_path / f"program.{language}"
     path.write_text(block.replace("6379", str(port)))
     command = [*COMMANDS[language], path]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE)
+    done = subprocess.run(command, cwd=tmp_path, env=GO, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     assert done.stdout == PRINTED.get(language, ""), done.stdout
     with server.client() as client:
@@ -46,6 +48,7 @@ def test_each_program_of_the_page_is_found():
     assert [name for name, *_ in BLOCKS] == [
         "PHP, phpredis",
         "Ruby, redis-rb",
+        "Go, redigo",
         "C, hiredis",
     ]
 

@@ -52,13 +52,16 @@ fn all_options_take_the_numbers_of_one_parser() {
         for (before, after, error) in WITH_RATE {
             let call = |rate: &str| format!("{before} {rate} {after}");
             assert_eq!(client.ask(&call("0x1p-7")), error, "{}", call("0x1p-7"));
-            let reply = client.ask(&call("+1E-2"));
-            let info = match &before[..2] {
-                "BF" => client.ask("BF.STATS k error_rate"),
-                _ => client.ask("CF.INFO k ERROR"),
-            };
-            assert!(info.ends_with("$4 0.01]"), "{before}: {reply}, {info}");
-            assert_eq!(client.ask("DEL k"), ":1");
+            // The second one is written by Java.
+            for rate in ["+1E-2", "1.0E-2"] {
+                let reply = client.ask(&call(rate));
+                let info = match &before[..2] {
+                    "BF" => client.ask("BF.STATS k error_rate"),
+                    _ => client.ask("CF.INFO k ERROR"),
+                };
+                assert!(info.ends_with("$4 0.01]"), "{before}: {reply}, {info}");
+                assert_eq!(client.ask("DEL k"), ":1");
+            }
         }
         for (before, after) in WITH_INTEGER {
             let call = format!("{before} +010 {after}");
