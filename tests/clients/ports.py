@@ -5,8 +5,8 @@ import itertools
 import random
 import socket
 
-# The system gives ports from 32768 on to connections, also between a probe and the start of a server.
-# The first is at random, because several processes run tests at the same time.
+# The system gives ports from 32768 on to connections, also between a probe and the start of a
+# server. The first is at random, because several processes run tests at the same time.
 PORTS = itertools.count(random.randrange(10_000))
 
 

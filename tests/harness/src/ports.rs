@@ -9,9 +9,9 @@ use super::wait::until;
 
 /// The ports of servers: this one and those after it, up to [`CLUSTER_BUS`] of them.
 ///
-/// The system gives ports from 32768 on to connections, on Linux by default, and to sockets that
-/// ask for any port. A server that is started again could not listen on such a port if a connection
-/// had got it meanwhile.
+/// The system gives ports from 32768 on to connections, on Linux by default, and to sockets without
+/// a port of their choice. A server that is started again could not listen on such a port if a
+/// connection had got it meanwhile.
 const FIRST: u16 = 10_000;
 
 /// A node of a cluster listens to the other nodes on its port plus this number.
