@@ -1,11 +1,9 @@
 //! Opening a key, and the error replies if it does not hold the filter that a command needs.
 
-use std::ffi::CStr;
-
 use super::error::{Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::Call;
 use crate::data_type::handle::{
-    Changed, DataType, FilterMut, FilterRef, Lookup, Outcome, filter, filter_mut,
+    self, Changed, DataType, FilterMut, FilterRef, Lookup, Outcome, filter, filter_mut,
 };
 use crate::server::key::Key;
 
@@ -95,18 +93,65 @@ pub fn found_mut<F: DataType>(
     }
 }
 
-/// Checks that a filter can be created in the key of a call: the key is missing. If the call is
-/// replicated or loaded from a file, it was missing at its origin, and the new filter replaces what
-/// it holds here.
+/// A key in which a call may create a filter. Nothing else stores a new filter, so all calls that
+/// create one replace the same things.
+///
+/// A client's call creates in a missing key only. The key of a call that is replicated or loaded
+/// from a file was missing at its origin, or holds a filter there. So what it holds here, expired
+/// or not, is another value: a client's of a writable replica, say. The new filter replaces it.
+pub struct Vacant<'a>(&'a mut Key);
+
+impl<'a> Vacant<'a> {
+    /// For a call that only creates: `None` if a client's call finds a filter of the family.
+    ///
+    /// # Errors
+    ///
+    /// A client's call finds another type.
+    pub fn of<F: DataType>(call: Call, key: &'a mut Key) -> Result<Option<Self>, Failure> {
+        if call.source.is_replicated_or_loaded() {
+            return Ok(Some(Self(key)));
+        }
+        Self::without_filter::<F>(call, key)
+    }
+
+    /// For a call that creates a filter or changes the one that exists: `None` if there is one of
+    /// the family.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Vacant::of`].
+    pub fn without_filter<F: DataType>(
+        call: Call,
+        key: &'a mut Key,
+    ) -> Result<Option<Self>, Failure> {
+        let found = filter::<F>(key);
+        Ok(unless_vacant(call, found)?.is_none().then_some(Self(key)))
+    }
+
+    /// Stores a filter in the key, whose value and expiry it replaces. Returns the key.
+    ///
+    /// # Errors
+    ///
+    /// The server does not take the filter; the key stays as it was.
+    pub fn store<F: DataType>(self, filter: F) -> Result<(&'a mut Key, Changed), Failure> {
+        let changed = handle::store(self.0, filter)?;
+        Ok((self.0, changed))
+    }
+}
+
+/// The filter that was found in the key of a call; `None` if the key is vacant.
 ///
 /// # Errors
 ///
-/// The key holds a filter of the family, which is `exists`, or another type.
-pub fn missing<F: DataType>(call: Call, key: &Key, exists: &'static CStr) -> Result<(), Failure> {
-    if call.source.is_replicated_or_loaded() || optional::<F>(key)?.is_none() {
-        return Ok(());
+/// As for [`Vacant::of`].
+#[inline(always)]
+fn unless_vacant<T>(call: Call, found: Lookup<T>) -> Result<Option<T>, Failure> {
+    match found {
+        Lookup::Found(filter) => Ok(Some(filter)),
+        Lookup::Missing => Ok(None),
+        Lookup::WrongType if call.source.is_replicated_or_loaded() => Ok(None),
+        Lookup::WrongType => Err(WRONG_TYPE.into()),
     }
-    Err(exists.into())
 }
 
 /// What a call wrote to a key.
@@ -120,36 +165,33 @@ pub struct WriteOutcome<T> {
 }
 
 /// Calls `write` with the filter of a key, and with what `prepare` returned for it. If the key is
-/// missing, `create` stores a filter first, for which nothing is to be prepared: what is created
+/// vacant, `create` stores a filter first, for which nothing is to be prepared: what is created
 /// and replicated is always written to, signalled and reported as well.
 ///
 /// # Errors
 ///
-/// The key holds another type, and those of `create` and `prepare`.
+/// Those of [`Vacant::without_filter`], and those of `create` and `prepare`.
 #[inline(always)]
 pub fn write_or_create<F: DataType, P, T: Outcome>(
+    call: Call,
     key: &mut Key,
-    mut create: impl FnMut(&mut Key) -> Result<Changed, Failure>,
+    mut create: impl FnMut(Vacant) -> Result<Changed, Failure>,
     prepare: impl FnOnce(&mut F) -> Result<P, Failure>,
     write: impl FnOnce(&mut F, Option<P>) -> T,
 ) -> Result<WriteOutcome<T>, Failure> {
     let mut created = None;
     loop {
         // A second time only after `create` has stored a filter.
-        match filter_mut::<F>(key) {
-            Lookup::Found(mut filter) => {
-                let is_created = created.is_some();
-                let outcome = filter.write(|filter| {
-                    let prepared = if is_created { None } else { Some(prepare(filter)?) };
-                    Ok::<_, Failure>(write(filter, prepared))
-                })?;
-                let changed = filter.close();
-                let changed = created.map_or(changed, |created| changed | created);
-                return Ok(WriteOutcome { outcome, changed, is_created });
-            }
-            Lookup::Missing => {}
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+        if let Some(mut filter) = unless_vacant(call, filter_mut::<F>(key))? {
+            let is_created = created.is_some();
+            let outcome = filter.write(|filter| {
+                let prepared = if is_created { None } else { Some(prepare(filter)?) };
+                Ok::<_, Failure>(write(filter, prepared))
+            })?;
+            let changed = filter.close();
+            let changed = created.map_or(changed, |created| changed | created);
+            return Ok(WriteOutcome { outcome, changed, is_created });
         }
-        created = Some(create(key)?);
+        created = Some(create(Vacant(key))?);
     }
 }

@@ -14,7 +14,7 @@ use super::options::{Dialect, FilterOptions};
 use super::parse::{self, InsertArgs};
 use super::rotate::{ROTATED, Rotation, RotationOutcome};
 use super::window::WindowOptions;
-use crate::command::access::{self, WriteOutcome};
+use crate::command::access::{self, Vacant, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{ReplicationMemory, count_refused};
@@ -69,17 +69,26 @@ impl Handler for Insert {
         let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))
             .or_else(|failure| without_options(call).ok_or(failure))?;
         insert.options.check_reach(call.source)?;
-        if let Some(options) = insert.creation()
-            && call.source.is_replicated_or_loaded()
+        if call.source.is_replicated_or_loaded()
+            && let Some(options) = insert.creation()
+            && (insert.items.is_empty() || !is_of_valkey_bloom(call))
         {
             create::reserve(call, options)?;
-            call.context.array(0);
-            return Ok(());
+            if insert.items.is_empty() {
+                call.context.array(0);
+                return Ok(());
+            }
         }
         let if_missing = insert.may_create.then_some(|| insert.options);
         let target = AddTarget { if_missing, window: insert.options.window };
         add(call, insert.items, target, Replication::Items)
     }
+}
+
+/// True if the key holds a filter in valkey-bloom's layout.
+fn is_of_valkey_bloom(call: Call) -> bool {
+    let key = access::read(call);
+    access::found::<AnyFilter>(&key).is_some_and(|filter| filter.open().valkey().is_some())
 }
 
 /// The items of a call whose options are refused here, if it adds to a filter that exists, where
@@ -163,9 +172,9 @@ pub fn write_to<T: Outcome>(
 ) -> Result<WriteOutcome<AddOutcome<T>>, Failure> {
     let AddTarget { mut if_missing, window } = target;
     let mut is_pending = false;
-    let create = |key: &mut Key| {
+    let create = |vacant: Vacant| {
         let options = if_missing.take().ok_or(NOT_FOUND)?();
-        let created = create::create(call, key, options, items)?;
+        let created = create::create(call, vacant, options, items)?;
         is_pending = created.is_pending;
         Ok(created.changed)
     };
@@ -178,7 +187,7 @@ pub fn write_to<T: Outcome>(
         let items = write(filter, rotation.now);
         AddOutcome { items, rotation: rotation.finish(call, filter), is_pending: false }
     };
-    let mut written = access::write_or_create(key, create, prepare, write)?;
+    let mut written = access::write_or_create(call, key, create, prepare, write)?;
     written.outcome.is_pending = is_pending;
     Ok(written)
 }

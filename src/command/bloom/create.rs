@@ -4,11 +4,11 @@ use std::ffi::CStr;
 
 use super::options::{Dialect, FilterOptions};
 use super::{parse, valkey};
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::creation::{expire, refused, replicate_expiry, replicate_header, seed};
 use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Changed, store};
+use crate::data_type::handle::Changed;
 use crate::policy::limits::Limits;
 use crate::server::clock;
 use crate::server::key::Key;
@@ -41,8 +41,8 @@ impl Handler for Reserve {
 /// The key exists, or the filter cannot be created; the key stays as it was.
 pub fn reserve(call: Call, options: FilterOptions) -> Result<(), Failure> {
     let mut key = access::write(call);
-    access::missing::<AnyFilter>(call, &key, ITEM_EXISTS)?;
-    let created = create(call, &mut key, options, 0)?;
+    let vacant = Vacant::of::<AnyFilter>(call, &mut key)?.ok_or(ITEM_EXISTS)?;
+    let created = create(call, vacant, options, 0)?;
     call.commit(key, created.changed, |_| {}, [(true, RESERVED)]);
     Ok(())
 }
@@ -54,15 +54,15 @@ pub struct Created {
     pub is_pending: bool,
 }
 
-/// Creates a filter in a key, whose value it replaces, and replicates its header: at once, or after
-/// the insertion of the `items` items of the call if the header has them.
+/// Creates a filter in a key, and replicates its header: at once, or after the insertion of the
+/// `items` items of the call if the header has them.
 ///
 /// # Errors
 ///
 /// The filter cannot be created; the key stays as it was.
 pub fn create(
     call: Call,
-    key: &mut Key,
+    vacant: Vacant,
     options: FilterOptions,
     items: usize,
 ) -> Result<Created, Failure> {
@@ -92,7 +92,7 @@ pub fn create(
     let is_pending = items != 0 && items as u64 <= filter.listed_room();
     let has_header = !is_pending && filter.valkey().is_none();
     let header = has_header.then(|| filter.encode_header());
-    let changed = store(key, filter)?;
+    let (key, changed) = vacant.store(filter)?;
     expire(key, options.ttl);
     if let Some(header) = header {
         replicate_header::<AnyFilter>(call, key, &header);

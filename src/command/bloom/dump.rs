@@ -7,13 +7,12 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::creation;
 use crate::command::error::{
     BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK,
 };
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::store;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::Limits;
 use crate::server::key::Key;
@@ -76,16 +75,18 @@ impl Handler for Loadchunk {
         let iterator = iterator.iterator().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
         let mut key = access::write(call);
-        // A header that is replicated or loaded from a file replaces what the key holds, because
-        // the key was missing at its origin.
-        let is_missing = matches!(access::optional::<AnyFilter>(&key), Ok(None));
-        let may_store = is_missing || call.source.is_replicated_or_loaded();
-        let changed = if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
+        let vacant = match iterator {
+            // No bytes change nothing in a filter that exists.
+            HEADER if data.is_empty() => Vacant::without_filter::<AnyFilter>(call, &mut key)?,
+            HEADER => Vacant::of::<AnyFilter>(call, &mut key)?,
+            _ => None,
+        };
+        let changed = if let Some(vacant) = vacant {
             let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             let refused =
                 |error| creation::load_refused(call, "BF.LOADCHUNK", error, &limits, BAD_DATA);
-            store(&mut key, created.map_err(refused)?)?
+            vacant.store(created.map_err(refused)?)?.1
         } else {
             let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
             filter.write(|filter| write_chunk(filter, iterator, data))?;

@@ -1,11 +1,10 @@
 //! BF.LOAD: a filter is created from valkey-bloom's payload, which its append-only files contain.
 
 use super::dump::LOADED;
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::creation;
 use crate::command::error::{BUSY_KEY, DECODING_FAILED, Failure, UNSUPPORTED_PAYLOAD};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::store;
 use crate::policy::limits::Limits;
 use crate::server::key::Key;
 use bloomline_core::Error;
@@ -21,11 +20,11 @@ impl Handler for Load {
     fn run(call: Call) -> Result<(), Failure> {
         let payload = call.rest.get(0).ok_or(Failure::Arity)?.bytes();
         let mut key = access::write(call);
-        access::missing::<AnyFilter>(call, &key, BUSY_KEY)?;
+        let vacant = Vacant::of::<AnyFilter>(call, &mut key)?.ok_or(BUSY_KEY)?;
         let limits = Limits::of(call.source);
         let loaded = ValkeyFilter::decode_payload(payload, &mut limits.permit());
         let loaded = loaded.map_err(|error| refused(call, error, &limits))?;
-        let changed = store(&mut key, AnyFilter::from(loaded))?;
+        let (_, changed) = vacant.store(AnyFilter::from(loaded))?;
         let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, LOADED)]);
         call.context.simple(c"OK");

@@ -7,13 +7,14 @@
 
 use std::ffi::CStr;
 
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::error::{self, Failure, no_source};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::no_memory;
-use crate::data_type::handle::{Changed, store};
+use crate::data_type::handle::Changed;
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
+use crate::policy::replicate;
 use crate::server::args::Arg;
 use crate::server::key::Key;
 use bloomline_core::Error;
@@ -50,7 +51,7 @@ impl Handler for Merge {
         let mut key = access::write(call);
         let limits = Limits::of(call.source);
         let merged = merge_into(&mut key, &sources, call, &limits)?;
-        let changed = merged.map_err(|error| {
+        let (changed, is_created) = merged.map_err(|error| {
             limits.refuse(&MERGE, call.key, error);
             error::merge(error, &limits)
         })?;
@@ -58,7 +59,13 @@ impl Handler for Merge {
         // The sources are closed before the events as well: a subscriber may delete them.
         drop(filters);
         drop(keys);
-        let replicate = |_: &Key| call.context.replicate_verbatim();
+        let replicate = |_: &Key| {
+            // The call would merge into the filter that a replica or a file holds there.
+            if is_created {
+                replicate::deletion(call.context, call.key);
+            }
+            call.context.replicate_verbatim();
+        };
         call.commit(key, changed, replicate, [(true, MERGED)]);
         call.context.simple(c"OK");
         Ok(())
@@ -75,24 +82,25 @@ fn keep_distinct_sources(names: &mut Vec<(usize, Arg)>, destination: Arg) {
     names.sort_unstable_by_key(|(index, _)| *index);
 }
 
-/// Merges the sources into the filter of a key. If it is missing, and all keys of the call are
-/// sources, their union is stored in it.
+/// Merges the sources into the filter of a key. If there is none, and all keys of the call are
+/// sources, their union is stored there. Returns also whether the filter was created.
 fn merge_into(
     key: &mut Key,
     sources: &[&AnyFilter],
     call: Call,
     limits: &Limits,
-) -> Result<Result<Changed, Error>, Failure> {
-    if let Some(mut filter) = access::optional_mut::<AnyFilter>(key)? {
+) -> Result<Result<(Changed, bool), Error>, Failure> {
+    let Some(vacant) = Vacant::without_filter::<AnyFilter>(call, key)? else {
+        let mut filter = access::existing_mut::<AnyFilter>(key)?;
         let union = |filter: &mut AnyFilter| filter.union(sources, &mut limits.permit());
-        return Ok(filter.replace(union).map(|_| filter.close()));
-    }
+        return Ok(filter.replace(union).map(|_| (filter.close(), false)));
+    };
     let is_source = call.rest.iter().any(|name| name.bytes() == call.key.bytes());
     let (Some((first, others)), false) = (sources.split_first(), is_source) else {
         return Err(no_source(call.key));
     };
     match union_of(first, others, limits) {
-        Ok(filter) => Ok(Ok(store(key, filter)?)),
+        Ok(filter) => Ok(Ok((vacant.store(filter)?.1, true))),
         Err(error) => Ok(Err(error)),
     }
 }

@@ -56,12 +56,13 @@ pub struct InsertArgs<'a> {
 }
 
 impl InsertArgs<'_> {
-    /// The filter that a replicated or loaded call creates in any case: it has all options that
-    /// valkey-bloom writes for a creation, and no items. With items it may also be a client's call
-    /// for an existing filter, which valkey-bloom replicates verbatim.
+    /// The filter of a call of valkey-bloom with the options that it writes for a creation. Without
+    /// items it can be nothing else. With items it may also be a client's call for an existing
+    /// filter, which valkey-bloom replicates verbatim: so it creates one only where there is no
+    /// filter in valkey-bloom's layout.
     pub fn creation(&self) -> Option<FilterOptions> {
-        let is_creation = self.items.is_empty() && self.options.valkey.are_of_creation();
-        (is_creation && self.may_create).then_some(self.options)
+        let is_creation = self.may_create && self.options.valkey.are_of_creation();
+        is_creation.then_some(self.options)
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{InsertArgs, NewFilter};
-use crate::command::access::{self, WriteOutcome};
+use crate::command::access::{self, Vacant, WriteOutcome};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{ReplicationMemory, count_refused};
@@ -121,15 +121,15 @@ pub fn write_to<T: Outcome>(
     mut if_missing: Option<impl FnOnce() -> NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
 ) -> Result<WriteOutcome<T>, Failure> {
-    let create = |key: &mut Key| {
+    let create = |vacant: Vacant| {
         let new = if_missing.take().ok_or(NOT_FOUND)?();
         // RedisBloom creates the filter first, and does not replicate it.
         check_expansions(call, new.layout(call.source), 1)?;
-        create::create(call, key, &new)
+        create::create(call, vacant, &new)
     };
     let prepare =
         |filter: &mut AnyCuckoo| check_expansions(call, filter.layout(), filter.table_count());
-    access::write_or_create(key, create, prepare, |filter, _| write(filter))
+    access::write_or_create(call, key, create, prepare, |filter, _| write(filter))
 }
 
 /// Ends a call that adds items: those that were stored, which may be none if the filter was only

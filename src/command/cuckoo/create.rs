@@ -3,13 +3,12 @@
 use std::ffi::CStr;
 
 use super::options::NewFilter;
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::creation::{expire, refused, replicate_header, seed};
 use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Changed, store};
+use crate::data_type::handle::Changed;
 use crate::policy::limits::Limits;
-use crate::server::key::Key;
 use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
 
@@ -30,20 +29,20 @@ impl Handler for Reserve {
         }
         let new = NewFilter::reserved(call)?;
         let mut key = access::write(call);
-        access::missing::<AnyCuckoo>(call, &key, ITEM_EXISTS)?;
-        let created = create(call, &mut key, &new)?;
+        let vacant = Vacant::of::<AnyCuckoo>(call, &mut key)?.ok_or(ITEM_EXISTS)?;
+        let created = create(call, vacant, &new)?;
         call.commit(key, created, |_| {}, [(true, RESERVED)]);
         call.context.simple(c"OK");
         Ok(())
     }
 }
 
-/// Creates a filter in a key, whose value it replaces, and replicates its header.
+/// Creates a filter in a key, and replicates its header.
 ///
 /// # Errors
 ///
 /// The filter cannot be created; the key stays as it was.
-pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Failure> {
+pub fn create(call: Call, vacant: Vacant, new: &NewFilter) -> Result<Changed, Failure> {
     let limits = Limits::of(call.source);
     let NewFilter { capacity, options, .. } = *new;
     let mut permit = limits.permit();
@@ -59,7 +58,7 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Fai
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     let header = filter.encode_header();
-    let created = store(key, filter)?;
+    let (key, created) = vacant.store(filter)?;
     expire(key, new.ttl);
     replicate_header::<AnyCuckoo>(call, key, &header);
     Ok(created)

@@ -3,11 +3,10 @@
 use std::ffi::CStr;
 
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
-use crate::command::access;
+use crate::command::access::{self, Vacant};
 use crate::command::creation::load_refused;
 use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::store;
 use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use crate::server::key::Key;
@@ -64,10 +63,11 @@ impl Handler for Loadchunk {
         let iterator = iterator.iterator().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
         let mut key = access::write(call);
         let changed = if iterator == HEADER {
-            access::missing::<AnyCuckoo>(call, &key, ITEM_EXISTS)?;
+            let vacant = Vacant::of::<AnyCuckoo>(call, &mut key)?.ok_or(ITEM_EXISTS)?;
             let limits = Limits::of(call.source);
             let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
-            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)?
+            let filter = created.map_err(|error| bad_header(call, error, &limits))?;
+            vacant.store(filter)?.1
         } else {
             let mut filter = access::existing_mut::<AnyCuckoo>(&mut key)?;
             let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;

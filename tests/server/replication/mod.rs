@@ -2,6 +2,7 @@
 //! equal, and that a call is replicated if and only if it has changed something, is in `life`.
 
 mod chains;
+mod creations;
 mod merging;
 mod replicated;
 mod scripts;

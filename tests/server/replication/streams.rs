@@ -198,7 +198,7 @@ const MERGES: &[Row] = &[
     ("BF.ADD a a", &["BF.ADD a a"]),
     ("BF.ADD b b", &["BF.ADD b b"]),
     ("BF.MERGE k a", &["BF.MERGE k a"]),
-    ("BF.MERGE new a b", &["BF.MERGE new a b"]),
+    ("BF.MERGE new a b", &["DEL new", "BF.MERGE new a b"]),
     // Nothing is changed.
     ("BF.MERGE k a", &[]),
     ("BF.MERGE k k", &[]),
