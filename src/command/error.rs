@@ -9,7 +9,7 @@ use crate::data_type::handle::NotStored;
 use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use bloomline_core::Error;
-use bloomline_core::error::Parameter;
+use bloomline_core::error::{ChunkError, Parameter};
 use bloomline_core::host::valkey::{MAX_LAYER_BYTES, ValkeyError};
 
 /// Why a call failed: the error reply.
@@ -133,6 +133,15 @@ pub fn no_seed(error: &io::Error) -> Failure {
     Failure::Formatted(format!(
         "ERR could not create filter: no random seed from the system: {error}"
     ))
+}
+
+/// The reply if a chunk of bits cannot be written.
+pub fn chunk(error: Error, limits: &Limits) -> Failure {
+    match error {
+        Error::Chunk(ChunkError::TooLong(_)) => CHUNK_TOO_BIG.into(),
+        Error::Chunk(_) => NO_LINK.into(),
+        _ => failed("load chunk", error, limits),
+    }
 }
 
 /// The reply if filters cannot be merged.

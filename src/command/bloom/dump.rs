@@ -10,14 +10,13 @@ use std::ops::ControlFlow;
 use crate::command::access::{self, Vacant};
 use crate::command::creation;
 use crate::command::error::{
-    BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK,
+    self, BAD_DATA, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK,
 };
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::policy::layout::LayoutRow;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{GROWTH, Limits, is_for_memory};
 use crate::server::key::Key;
 use bloomline_core::Error;
-use bloomline_core::error::ChunkError;
 use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
 
 /// BF.SCANDUMP key iterator
@@ -81,15 +80,18 @@ impl Handler for Loadchunk {
             HEADER => Vacant::of::<AnyFilter>(call, &mut key)?,
             _ => None,
         };
+        let limits = Limits::of(call.source);
         let changed = if let Some(vacant) = vacant {
-            let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             let refused =
                 |error| creation::load_refused(call, "BF.LOADCHUNK", error, &limits, BAD_DATA);
             vacant.store(created.map_err(refused)?)?.1
         } else {
             let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
-            filter.write(|filter| write_chunk(filter, iterator, data))?;
+            filter.write(|filter| {
+                let offset = offset_of(iterator, data)?;
+                filter.write_chunk(offset, data).map_err(|error| refused(call, error, &limits))
+            })?;
             filter.close()
         };
         let replicate = |_: &Key| call.context.replicate_verbatim();
@@ -125,13 +127,18 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     found
 }
 
-/// Writes the data of a chunk. True if that changes a bit.
-fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<bool, Failure> {
+/// The offset of the data of a chunk.
+fn offset_of(iterator: i64, data: &[u8]) -> Result<u64, Failure> {
     let end = u64::try_from(iterator).map_err(|_| BAD_DATA)?;
     let start = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
-    let offset = start.checked_sub(1).ok_or(NO_LINK)?;
-    filter.write_chunk(offset, data).map_err(|error| match error {
-        Error::Chunk(ChunkError::TooLong(_)) => CHUNK_TOO_BIG.into(),
-        _ => NO_LINK.into(),
-    })
+    Ok(start.checked_sub(1).ok_or(NO_LINK)?)
+}
+
+/// Counts and logs a chunk for which a filter cannot get its bits for lack of memory, and returns
+/// the error reply; see [`Limits::refuse`].
+fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
+    if is_for_memory(error) {
+        limits.refuse(&GROWTH, call.key, error);
+    }
+    error::chunk(error, limits)
 }

@@ -4,6 +4,7 @@
 //! not. Each fault is injected a few times; `BLOOMLINE_REPEAT=50` injects each fifty times and
 //! more.
 
+mod allocations;
 mod cut_links;
 mod damaged_files;
 mod disk_full;
