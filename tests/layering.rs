@@ -296,6 +296,57 @@ fn comments_are_at_most_100_columns_wide() {
     assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
+/// Functions of the crate `redis_module` that call a function of the server without a check.
+const WRAPPERS: [(&str, &str); 6] = [
+    ("save_unsigned", "SaveUnsigned"),
+    ("save_double", "SaveDouble"),
+    ("save_slice", "SaveStringBuffer"),
+    ("load_unsigned", "LoadUnsigned"),
+    ("load_double", "LoadDouble"),
+    ("is_io_error", "IsIOError"),
+];
+
+/// The names behind each place of `start` in the code of a tree, and what stands before it.
+fn names_after<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    code.match_indices(start).map(move |(at, _)| {
+        let (before, rest) = (&code[..at], &code[at + start.len()..]);
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        (before, &rest[..end.unwrap_or(rest.len())])
+    })
+}
+
+/// The module does not load without them; the others are checked where they are used.
+#[test]
+fn required_functions_are_those_called_without_a_check() {
+    const PREFIX: &str = "RedisModule_";
+    let tree = Tree::read("src");
+    let all: String = tree.0.values().map(|text| code(text)).collect::<Vec<_>>().join(" ");
+    let list = all.split_once("first_absent!(").expect("the list").1.split_once(')').unwrap().0;
+    let required: BTreeSet<&str> = names_after(list, PREFIX).map(|(_, name)| name).collect();
+    let (mut unchecked, mut checked) = (BTreeSet::new(), BTreeSet::new());
+    for (before, name) in names_after(&all, "api!(RedisModule_") {
+        let is_checked = before.ends_with("optional_");
+        if is_checked { &mut checked } else { &mut unchecked }.insert(name);
+    }
+    for (_, name) in names_after(&all, "raw::") {
+        let is_type = name.starts_with(char::is_uppercase);
+        match name.strip_prefix(PREFIX) {
+            Some(name) => drop(checked.insert(name)),
+            None if is_type || name.is_empty() => {}
+            None => {
+                let wrapper = WRAPPERS.iter().find(|(wrapper, _)| *wrapper == name);
+                unchecked.insert(wrapper.unwrap_or_else(|| panic!("raw::{name} calls what?")).1);
+            }
+        }
+    }
+    assert!(unchecked.len() > 40, "{unchecked:?}");
+    let missing: Vec<_> = unchecked.difference(&required).collect();
+    assert!(missing.is_empty(), "called without a check, and not required: {missing:?}");
+    let unused = |name: &&&str| !unchecked.contains(**name) && !checked.contains(**name);
+    let unused: Vec<_> = required.iter().filter(unused).collect();
+    assert!(unused.is_empty(), "required, and not used: {unused:?}");
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
     let text = "//! use crate::no;\nuse std::fmt;\nuse crate::a::{self, b::{c, d},\n    e};\n\

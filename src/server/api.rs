@@ -38,6 +38,7 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_CreateCommand RedisModule_CreateDataType RedisModule_SetModuleOptions
         RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
         RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue
+        RedisModule_ModuleTypeReplaceValue
         RedisModule_StringPtrLen RedisModule_CreateString RedisModule_FreeString
         RedisModule_ReplyWithArray RedisModule_ReplySetArrayLength RedisModule_ReplyWithLongLong
         RedisModule_ReplyWithError RedisModule_ReplyWithSimpleString
