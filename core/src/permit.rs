@@ -11,7 +11,8 @@ pub struct Demand {
     /// Bytes of the bits of the largest of them.
     pub largest_layer: u64,
     /// [`ScalableFilter::size_bytes`](crate::bloom::scalable::ScalableFilter::size_bytes) with the
-    /// new layers.
+    /// new layers; in valkey-bloom's layout before the newest layer has made the vector of layers
+    /// larger.
     pub filter_bytes: u64,
     pub layout: Layout,
     /// Tables of a cuckoo filter in the end, when a doubled one has replaced its predecessor. 0 for

@@ -211,6 +211,13 @@ impl Model {
         48 + 8 * room + 208 * layers + bytes
     }
 
+    /// What it compares with its limit before it adds a layer: the vector has not grown then.
+    pub fn size_with_next(&self) -> u64 {
+        let newest = self.layers.last().unwrap();
+        let rate = layer_rate(self.rate, self.tightening, self.layers.len() as u32);
+        self.size() + 208 + bytes(newest.capacity * u64::from(self.expansion), rate)
+    }
+
     /// The bytes of a layer as they are saved.
     fn blob(&self, layer: &ModelLayer) -> Vec<u8> {
         let bits = layer.bits.as_raw_slice();

@@ -128,6 +128,11 @@ pub trait Rules: Copy + fmt::Debug + PartialEq + sealed::Sealed {
     /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes, each
     /// layer in its own allocation: arithmetic, equal on every server.
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
+
+    /// Bytes of [`Rules::size_bytes`] that limits do not count.
+    fn unlimited_bytes(_layers: u32) -> u64 {
+        0
+    }
 }
 
 /// Where the bits of an item lie in a layer of this shape.

@@ -97,7 +97,8 @@ impl<S: LayerShape> ScalableFilter<S> {
         permit: Permit,
     ) -> Result<Self, Error> {
         let (newest, full) = plans.split_last().ok_or(HeaderError::Layers(0))?;
-        let size = |bits| size_bytes(bits, plans.len() as u32, &newest.shape);
+        let layers = plans.len() as u32;
+        let size = |bits| limited::<S>(size_bytes(bits, layers, &newest.shape), layers);
         permit::request(permit, S::LAYOUT, plans.iter().map(Plan::bytes), size)?;
         let older = try_collect(full.len(), full.iter().map(Layer::build))?;
         let is_packed = full.is_empty() && newest.shape.is_small();
@@ -124,7 +125,8 @@ impl<S: LayerShape> ScalableFilter<S> {
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         let bytes = self.layers().map(Layer::bytes);
-        permit::request(permit, S::LAYOUT, bytes, |_| self.size_bytes())?;
+        let size = |_| limited::<S>(self.size_bytes(), self.layer_count());
+        permit::request(permit, S::LAYOUT, bytes, size)?;
         let older = try_collect(self.older.len(), self.older.iter().map(Layer::try_clone))?;
         Ok(Self { newest: self.newest.try_clone()?, older, ..*self })
     }
@@ -376,8 +378,13 @@ pub(crate) fn request<S: LayerShape>(
     present: u64,
     layers: u32,
 ) -> Result<(), Error> {
-    let size = |bytes| S::size_bytes(present.saturating_add(bytes), layers);
+    let size = |bytes| limited::<S>(S::size_bytes(present.saturating_add(bytes), layers), layers);
     permit::request(permit, S::LAYOUT, new, size)
+}
+
+/// What limits count of a filter of `bytes` bytes.
+fn limited<S: LayerShape>(bytes: u64, layers: u32) -> u64 {
+    bytes.saturating_sub(S::unlimited_bytes(layers))
 }
 
 impl<S: LayerShape> Bits for ScalableFilter<S> {

@@ -61,6 +61,7 @@ mod redisbloom {
 mod replicated;
 /// valkey-bloom's layout.
 mod valkey {
+    mod limit;
     mod rate;
     mod recorded;
     mod sizing;

@@ -120,13 +120,25 @@ impl Rules for ValkeyShape {
         Ok((*params, Self::new(own, rate)?.into()))
     }
 
-    /// What valkey-bloom counts: its vector of layers begins with one element, and doubles from
-    /// four on.
+    /// What valkey-bloom counts.
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        let layers = u64::from(layers);
-        let elements = if layers == 1 { 1 } else { layers.next_power_of_two().max(MIN_ELEMENTS) };
-        bits_bytes.saturating_add(HEAD_BYTES + ELEMENT_BYTES * elements + LAYER_BYTES * layers)
+        let bytes = HEAD_BYTES + vector_bytes(layers) + LAYER_BYTES * u64::from(layers);
+        bits_bytes.saturating_add(bytes)
     }
+
+    /// valkey-bloom compares a filter with its limit before it adds a layer: with the vector of
+    /// before, which may become larger by the layer.
+    fn unlimited_bytes(layers: u32) -> u64 {
+        vector_bytes(layers) - vector_bytes(layers.saturating_sub(1).max(1))
+    }
+}
+
+/// Bytes of valkey-bloom's vector of layers, at least one: it begins with one element, and doubles
+/// from four on.
+fn vector_bytes(layers: u32) -> u64 {
+    let layers = u64::from(layers);
+    let elements = if layers == 1 { 1 } else { layers.next_power_of_two().max(MIN_ELEMENTS) };
+    ELEMENT_BYTES * elements
 }
 
 impl ClassicShape for ValkeyShape {
