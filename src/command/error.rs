@@ -72,6 +72,8 @@ pub const BUSY_KEY: &CStr = c"BUSYKEY Target key name already exists.";
 pub const DECODING_FAILED: &CStr = c"ERR bloom object decoding failed";
 /// BF.LOAD: the payload has another version.
 pub const UNSUPPORTED_PAYLOAD: &CStr = c"ERR bloom object decoding failed. Unsupported version";
+/// BF.LOAD: the error rate or the tightening ratio is out of range.
+pub const PAYLOAD_RATE: &CStr = c"ERR (0 < error rate range < 1)";
 /// BF.ROTATE: the filter has no window.
 pub const NO_GENERATIONS: &CStr =
     c"ERR the filter has no generations: create it with GENERATIONS, WINDOW or LAST";

@@ -147,6 +147,11 @@ impl<'a> Arg<'a> {
         number::number(self.bytes())
     }
 
+    /// The argument as a number of valkey-bloom; none if it is not one.
+    pub fn float(self) -> Option<f64> {
+        number::float(self.bytes())
+    }
+
     pub(super) fn string(self) -> *mut RedisModuleString {
         self.string
     }

@@ -26,10 +26,16 @@ pub fn canonical(text: &[u8]) -> Option<i64> {
     integer(text).filter(|_| is_canonical)
 }
 
+/// What Rust's `str::parse` accepts, as in valkey-bloom: also NaN, and numbers that are too large or
+/// too small, as infinity and 0.
+pub fn float(text: &[u8]) -> Option<f64> {
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
 /// The nearest number to a decimal, such as `0.01` or `1e-2`; also `inf`. None if it is too large,
 /// if it is not 0 and too small, and for NaN.
 pub fn number(text: &[u8]) -> Option<f64> {
-    let value: f64 = str::from_utf8(text).ok()?.parse().ok()?;
+    let value = float(text)?;
     let is_too_large = value.is_infinite() && text.iter().any(u8::is_ascii_digit);
     let mut digits = text.iter().take_while(|byte| !b"eE".contains(byte));
     let is_zero = digits.all(|byte| matches!(byte, b'0' | b'.' | b'+' | b'-'));
@@ -42,7 +48,7 @@ mod tests {
     use std::ffi::{CStr, CString};
     use std::ptr;
 
-    use super::{canonical, integer, number, unsigned};
+    use super::{canonical, float, integer, number, unsigned};
 
     /// What Redis does with C's function, in the locale "C" of this process.
     fn by_c(text: &CStr) -> Option<f64> {
@@ -75,6 +81,17 @@ mod tests {
     fn check(text: &str) {
         let c = CString::new(text).unwrap();
         assert_eq!(number(text.as_bytes()).map(f64::to_bits), by_c(&c).map(f64::to_bits), "{text}");
+    }
+
+    #[test]
+    fn floats_are_all_that_rust_parses() {
+        for (text, expected) in
+            [("1e400", f64::INFINITY), ("1e-400", 0.0), ("inf", f64::INFINITY), (".5", 0.5)]
+        {
+            assert_eq!(float(text.as_bytes()), Some(expected), "{text}");
+        }
+        assert!(float(b"nan").is_some_and(f64::is_nan));
+        assert_eq!((float(b"x"), float(b" 1"), float(b"\xff")), (None, None, None));
     }
 
     #[test]

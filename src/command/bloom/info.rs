@@ -55,7 +55,7 @@ const OF_REDISBLOOM: &[usize] = &[0, 1, 2, 3, 4];
 /// valkey-bloom's fields, in its order. The last two are those of filters that grow.
 const OF_VALKEY_BLOOM: &[usize] = &[0, 1, 2, 3, 5, 4, 6, 7];
 
-/// The fields that are returned if none is requested.
+/// The fields that a filter has, all of which are returned if none is requested.
 fn default_fields(filter: &AnyFilter) -> &'static [usize] {
     match (filter.valkey(), filter.growth()) {
         (None, _) => OF_REDISBLOOM,
@@ -66,7 +66,7 @@ fn default_fields(filter: &AnyFilter) -> &'static [usize] {
 
 static FIELDS: Fields<AnyFilter> = Fields {
     all: &TABLE,
-    has: |filter, index| OF_REDISBLOOM.contains(&index) || filter.valkey().is_some(),
+    has: |filter, index| default_fields(filter).contains(&index),
     default: default_fields,
 };
 
@@ -108,7 +108,7 @@ pub fn error_rate(to: Context, filter: &AnyFilter) {
     to.bulk(format!("{:?}", filter.error_rate()).as_bytes());
 }
 
-/// Replies with the tightening ratio of a filter in valkey-bloom's layout.
+/// Replies with the tightening ratio of a filter in valkey-bloom's layout that grows.
 pub fn tightening(to: Context, filter: &AnyFilter) {
     match filter.valkey() {
         Some(filter) => to.bulk(format!("{:?}", filter.params().tightening).as_bytes()),
@@ -117,10 +117,9 @@ pub fn tightening(to: Context, filter: &AnyFilter) {
 }
 
 /// Replies with the capacity that a filter in valkey-bloom's layout can grow to within the limits;
-/// null if it does not grow.
+/// null if its first layer exceeds them.
 pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
-    let growing = filter.valkey().filter(|filter| filter.params().expansion > 0);
-    let reach = growing.map(|filter| {
+    let reach = filter.valkey().map(|filter| {
         ValkeyFilter::reach(filter.spec().capacity, filter.params(), max_filter_bytes())
     });
     match reach {

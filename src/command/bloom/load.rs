@@ -3,7 +3,9 @@
 use super::dump::LOADED;
 use crate::command::access::{self, Vacant};
 use crate::command::creation;
-use crate::command::error::{BUSY_KEY, DECODING_FAILED, Failure, UNSUPPORTED_PAYLOAD};
+use crate::command::error::{
+    BUSY_KEY, DECODING_FAILED, Failure, PAYLOAD_RATE, UNSUPPORTED_PAYLOAD,
+};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::policy::limits::Limits;
 use crate::server::key::Key;
@@ -36,6 +38,7 @@ impl Handler for Load {
 fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
     let reply = match error {
         Error::Valkey(ValkeyError::PayloadVersion(_)) => UNSUPPORTED_PAYLOAD,
+        Error::Valkey(ValkeyError::ErrorRate(_) | ValkeyError::Tightening(_)) => PAYLOAD_RATE,
         _ => DECODING_FAILED,
     };
     creation::load_refused(call, "BF.LOAD", error, limits, reply)

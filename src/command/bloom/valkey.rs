@@ -41,7 +41,7 @@ impl ValkeyOptions {
     ///
     /// The error reply.
     pub fn set_tightening(&mut self, value: Arg) -> Result<(), Failure> {
-        let ratio = value.number().ok_or(c"ERR bad tightening ratio")?;
+        let ratio = value.float().ok_or(c"ERR bad tightening ratio")?;
         if !(ratio > 0.0 && ratio < 1.0) {
             return Err(c"ERR (0 < tightening ratio range < 1)".into());
         }
@@ -66,7 +66,11 @@ impl ValkeyOptions {
     /// The error reply.
     pub fn set_scale_to(&mut self, value: Arg) -> Result<(), Failure> {
         let items = value.integer().and_then(|items| u64::try_from(items).ok());
-        self.scale_to = Some(items.filter(|&items| items > 0).ok_or(c"ERR bad capacity")?);
+        let items = items.ok_or(c"ERR bad capacity")?;
+        if items == 0 {
+            return Err(c"ERR (capacity should be larger than 0)".into());
+        }
+        self.scale_to = Some(items);
         Ok(())
     }
 }
@@ -142,11 +146,15 @@ pub fn check_reach(spec: Spec, options: ValkeyOptions, items: u64) -> Result<(),
     };
     Err(match end {
         Error::ErrorRateTooSmall(_) => {
-            c"ERR provided VALIDATESCALETO causes false positive to degrade to 0"
+            c"ERR provided VALIDATESCALETO causes false positive to degrade to 0".into()
         }
-        _ => c"ERR provided VALIDATESCALETO causes bloom object to exceed memory limit",
-    }
-    .into())
+        // valkey-bloom has no such limit.
+        Error::TooManyLayers(layers) => Failure::Formatted(format!(
+            "ERR provided VALIDATESCALETO needs more than {layers} layers: use a larger capacity \
+             or a larger expansion"
+        )),
+        _ => c"ERR provided VALIDATESCALETO causes bloom object to exceed memory limit".into(),
+    })
 }
 
 /// The seed of a new filter: the given one, the fixed one, or one that nobody can predict.

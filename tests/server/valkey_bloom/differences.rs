@@ -1,7 +1,8 @@
 //! What a program sees that comes from valkey-bloom: the table of
 //! docs/how-to/migrating-from-valkey-bloom.md, and smaller differences.
 
-use bloomline_harness::{Setup, matches};
+use bloomline_harness::{Setup, matches, show};
+use bloomline_reference::valkey::{FIXED_SEED, Model};
 
 #[test]
 fn a_program_sees_what_the_page_says() {
@@ -15,8 +16,9 @@ fn a_program_sees_what_the_page_says() {
             ("BF.INFO own ERROR", "*[$3 0.5]"),
             ("BF.INFO own MAXSCALEDCAPACITY", "*[:<n>]"),
             ("BF.RESERVE fixed 0.01 100 NONSCALING LAYOUT valkey-bloom", "+OK"),
-            ("BF.INFO fixed TIGHTENING", "*[$3 0.5]"),
-            ("BF.INFO fixed MAXSCALEDCAPACITY", "*[_]"),
+            ("BF.INFO fixed ERROR", "*[$4 0.01]"),
+            ("BF.INFO fixed TIGHTENING", "-Invalid information value"),
+            ("BF.INFO fixed MAXSCALEDCAPACITY", "-Invalid information value"),
             ("BF.RESERVE small 0.00001 100 LAYOUT valkey-bloom", "+OK"),
             ("BF.INFO small ERROR", "*[$4 1e-5]"),
             ("BF.RESERVE decimal 5.24e-4 100 LAYOUT valkey-bloom", "+OK"),
@@ -54,6 +56,14 @@ fn a_program_sees_what_the_page_says() {
         ] {
             let found = client.ask(call);
             assert!(matches(reply, &found), "{call}: {found}");
+        }
+        for (rate, tightening) in
+            [(0.0, 0.5), (1.0, 0.5), (f64::NAN, 0.5), (0.01, 0.0), (0.01, 1.0)]
+        {
+            let mut model = Model::new(10, 0.01, 2, 0.5, FIXED_SEED);
+            (model.rate, model.tightening) = (rate, tightening);
+            let reply = show(&client.run(&[b"BF.LOAD".as_slice(), b"k", &model.load_payload()]));
+            assert_eq!(reply, "-ERR (0 < error rate range < 1)", "{rate}, {tightening}");
         }
         let fields = |reply: String| reply.matches("Number of").count();
         assert_eq!(fields(client.ask("BF.INFO fixed")), 2);

@@ -36,7 +36,20 @@ fn refusals_are_valkey_blooms() {
     Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, _| {
         for (call, reply) in [
             ("BF.INSERT k TIGHTENING 1 ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING 0 ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING nan ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING inf ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING 1e400 ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING 1e-400 ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
             ("BF.INSERT k TIGHTENING x ITEMS x", "-ERR bad tightening ratio"),
+            ("BF.INSERT k VALIDATESCALETO 0 ITEMS x", "-ERR (capacity should be larger than 0)"),
+            ("BF.INSERT k VALIDATESCALETO -1 ITEMS x", "-ERR bad capacity"),
+            ("BF.INSERT k VALIDATESCALETO x ITEMS x", "-ERR bad capacity"),
+            (
+                "BF.INSERT k CAPACITY 1 EXPANSION 1 TIGHTENING 0.999999 VALIDATESCALETO 5000 ITEMS x",
+                "-ERR provided VALIDATESCALETO needs more than 4096 layers: use a larger capacity or a \
+                 larger expansion",
+            ),
             ("BF.INSERT k TIGHTENING 0.5 SEED 7 ITEMS x", "-ERR invalid seed"),
             (
                 "BF.INSERT k NONSCALING VALIDATESCALETO 1000 ITEMS x",

@@ -23,9 +23,11 @@ fn assert_recorded(client: &mut Client, key: &str, filter: &Recorded) {
         ("ITEMS", "Number of items inserted"),
         ("MAXSCALEDCAPACITY", "Max scaled capacity"),
     ] {
-        let expected = filter.info(name).map_or("_".to_owned(), |number| format!(":{number}"));
-        let found = client.ask(&format!("BF.INFO {key} {field}"));
-        assert_eq!(found, format!("*[{expected}]"), "{key}: {name}");
+        let expected = match filter.info(name) {
+            Some(number) => format!("*[:{number}]"),
+            None => "-Invalid information value".to_owned(),
+        };
+        assert_eq!(client.ask(&format!("BF.INFO {key} {field}")), expected, "{key}: {name}");
     }
     let (items, answers): (Vec<_>, Vec<_>) = filter.absent().into_iter().unzip();
     let expected: Vec<_> = answers.iter().map(|&answer| format!(":{}", u8::from(answer))).collect();
