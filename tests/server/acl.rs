@@ -67,7 +67,12 @@ const BLOOM: Calls = Calls {
         "BF.BULKADD seen:1 FIXED 1 hi",
         "BF.COMPACT seen:1",
     ],
-    blind_writes: &["BF.RESERVE seen:new 0.01 100", "BF.LOADCHUNK seen:1 1 x", "BF.ROTATE seen:1"],
+    blind_writes: &[
+        "BF.RESERVE seen:new 0.01 100",
+        "BF.LOADCHUNK seen:1 1 x",
+        "BF.LOAD seen:1 x",
+        "BF.ROTATE seen:1",
+    ],
 };
 
 const CUCKOO: Calls = Calls {

@@ -1,4 +1,4 @@
-//! The hash of an item: 128 bits that select its blocks and bits in all layers.
+//! The hash of an item: 64 bits, from which its blocks and bits in all layers follow.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -27,7 +27,7 @@ fn a_missing_key_gets_the_default_filter() {
     Setup::new().check_rows(rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2}";
-        "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:100 size:1 ratio:0.005]";
+        "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:100 size:1 ratio:0.005]";
     ]);
 }
 

@@ -13,6 +13,9 @@ fn a_scan_ends_with_iterator_zero_and_no_data() {
         "BF.SCANDUMP k x" => "-Second argument must be numeric";
         r#"BF.SCANDUMP k """# => "-Second argument must be numeric";
         r#"BF.LOADCHUNK absent 1 """# => "-ERR received bad data";
+        "BF.SCANDUMP k 0" => "*[:1 $72 <any>]";
+        "BF.SCANDUMP k 1" => "*[:0 $0 ]";
+        r#"BF.LOADCHUNK k 0 """# => "-ERR received bad data";
         "BF.SCANDUMP k 100000" => "*[:0 $0 ]";
         "BF.SCANDUMP k -1" => "*[:0 $0 ]";
         "BF.SCANDUMP k -9223372036854775808" => "*[:0 $0 ]";

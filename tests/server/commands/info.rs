@@ -34,7 +34,7 @@ fn debug_shows_the_layers_oldest_first() {
     Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 3 EXPANSION 4" => "+OK";
         "BF.MADD k a b c d" => "*[:1 :1 :1 :1]" | "*[#t #t #t #t]";
-        "BF.DEBUG k" => "*[$6 size:4 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:3 size:3 ratio:0.0005 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:12 size:1 ratio:<any>]";
+        "BF.DEBUG k" => "*[$6 size:4 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:3 size:3 ratio:0.0005 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:12 size:1 ratio:<any>]";
     ]);
 }
 

@@ -8,7 +8,7 @@ fn a_missing_filter_is_created_with_the_options() {
         "BF.INSERT plain ITEMS a b a" => "*[:1 :1 :0]" | "*[#t #t #f]";
         "BF.INFO plain CAPACITY" => "*[:100]" | "%{+Capacity :100}";
         "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
-        "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:7 size:1 ratio:0.05]";
+        "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:7 size:1 ratio:0.05]";
         "BF.INFO k EXPANSION" => "*[:3]" | "%{+Expansion rate :3}";
         // Any order, any case, the last of repeated options.
         "bf.insert lower error 0.2 expansion 5 capacity 9 capacity 11 items a" => "*[:1]" | "*[#t]";

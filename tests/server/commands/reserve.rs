@@ -37,7 +37,7 @@ fn a_filter_is_reserved_with_the_given_parameters() {
 fn an_error_rate_above_a_quarter_becomes_a_quarter() {
     Setup::new().check_rows(rows![
         "BF.RESERVE k 0.9 100 NONSCALING" => "+OK";
-        "BF.DEBUG k" => "*[$6 size:0 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:100 size:0 ratio:0.25]";
+        "BF.DEBUG k" => "*[$6 size:0 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:100 size:0 ratio:0.25]";
         "BF.RESERVE almost 0.999999 100" => "+OK";
     ]);
 }

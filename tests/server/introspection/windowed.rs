@@ -17,7 +17,7 @@ fn all_fields_are_those_of_other_filters() {
         "BF.CARD k" => ":3";
         "BF.EXISTS k b" => ":1" | "#t";
         "BF.EXISTS k x" => ":0" | "#f";
-        "BF.DEBUG k" => "*[$6 size:3 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:0 age:<n> $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:1 age:<n>]";
+        "BF.DEBUG k" => "*[$6 size:3 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:20 size:2 ratio:<any> generation:0 age:<n> $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:64 capacity:20 size:2 ratio:<any> generation:1 age:<n>]";
     ]);
 }
 

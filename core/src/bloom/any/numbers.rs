@@ -13,7 +13,7 @@ pub struct LayerNumbers {
     pub bits: u64,
     /// Bits per item.
     pub hashes: u32,
-    /// Bits of an item's hash.
+    /// Bits of an item's hash, from which all others follow.
     pub hash_bits: u32,
     /// Items that the layer is sized for.
     pub capacity: u64,
@@ -30,7 +30,7 @@ impl LayerNumbers {
         Self {
             bits: layer.bytes() * 8,
             hashes: layer.geometry().hashes(),
-            hash_bits: 128,
+            hash_bits: u64::BITS,
             capacity: layer.capacity(),
             len,
             error_rate,
