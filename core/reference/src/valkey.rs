@@ -94,6 +94,11 @@ pub fn hashes(bytes: u64, capacity: u64) -> u32 {
     ((bits / capacity as f64 * std::f64::consts::LN_2).round() as u32).max(1)
 }
 
+/// The layers for which valkey-bloom's list of layers has room: it grows by doubling.
+pub fn list_room(layers: u64) -> u64 {
+    if layers == 1 { 1 } else { layers.next_power_of_two().max(4) }
+}
+
 /// A layer: its numbers, and its bits in the order of the bytes.
 #[derive(Clone)]
 pub struct ModelLayer {
@@ -205,8 +210,7 @@ impl Model {
     /// What valkey-bloom counts as the size of the filter, in bytes.
     pub fn size(&self) -> u64 {
         let layers = self.layers.len() as u64;
-        // A vector that grows by doubling.
-        let room = if layers == 1 { 1 } else { layers.next_power_of_two().max(4) };
+        let room = list_room(layers);
         let bytes = self.layers.iter().map(|layer| layer.bits.len() as u64 / 8).sum::<u64>();
         48 + 8 * room + 208 * layers + bytes
     }

@@ -2,6 +2,7 @@
 //! core's tests carry what was accepted by every encoding, and let it grow.
 
 use bloomline_core::Error;
+use bloomline_core::error::ValkeyError;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{AnyFilter, Demand};
 use bloomline_harness::{
@@ -48,6 +49,9 @@ fn expected(way: &str, command: &[u8], verdict: &Result<(), Error>) -> &'static 
         // The payload of a filter far above the limit lacks most of its bits.
         ("BF.LOAD", Err(Error::Refused(_))) => "-ERR <any>",
         (_, Err(Error::Refused(_))) => "-ERR <any> create filter: <any>",
+        ("BF.LOAD", Err(Error::Valkey(ValkeyError::ErrorRate(_) | ValkeyError::Tightening(_)))) => {
+            "-ERR (0 < error rate range < 1)"
+        }
         ("BF.LOAD", _) => "-ERR bloom object decoding failed",
         _ if command.starts_with(b"CF") => "-Couldn't create filter!",
         _ => "-ERR received bad data",

@@ -287,7 +287,7 @@ fn a_creation_replaces_what_a_writable_replica_holds() {
             .start(kind);
         let mut client = replica.resp2();
         client.wait_for("master_link_status", "up");
-        // Otherwise the server deletes expired keys of its own clients.
+        // Otherwise the server deletes the expired keys, which its clients have written.
         client.ok("DEBUG SET-ACTIVE-EXPIRE 0");
         for command in cases.values() {
             let reply = show(&client.run(&command));

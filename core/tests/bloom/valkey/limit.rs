@@ -11,7 +11,7 @@ const MOST_LAYERS: usize = 18;
 
 const PARAMS: ValkeyParams = ValkeyParams {
     expansion: 1,
-    error_rate: 0.1238,
+    error_rate: 0.001,
     tightening: 0.9,
     seed: [48; 32],
     is_random: true,
@@ -23,10 +23,10 @@ fn within(limit: u64) -> impl FnMut(Demand) -> bool {
 
 /// A filter and its model, filled until it has a number of layers, the newest of them full.
 fn filled(layers: usize) -> (ValkeyFilter, Model) {
-    let mut filter = ValkeyFilter::new(3, PARAMS, &mut within(u64::MAX)).expect("memory");
+    let mut filter = ValkeyFilter::new(30, PARAMS, &mut within(u64::MAX)).expect("memory");
     let ValkeyParams { error_rate, tightening, seed, .. } = PARAMS;
-    let mut model = Model::new(3, error_rate, 1, tightening, seed);
-    let is_full = |model: &Model| model.layers.len() == layers && model.newest_len == 3;
+    let mut model = Model::new(30, error_rate, 1, tightening, seed);
+    let is_full = |model: &Model| model.layers.len() == layers && model.newest_len == 30;
     for number in 0.. {
         let item = format!("{number}");
         if is_full(&model) {
