@@ -89,6 +89,45 @@ fn refused_growth_leaves_all_bytes_as_they_were() {
     }
 }
 
+/// Copies are added while a table is doubled, so that entries which move go to its list. A filter
+/// never gets larger than the permit allows, and a refused addition changes nothing.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn lists_that_grow_while_a_table_doubles_obey_the_permit() {
+    // A list of one segment, and one of several.
+    for (capacity, listed) in [(1_000, 0), (9_000, 1_600)] {
+        let mut begun = Layout::Bloomline { error_rate: 1e-4, is_fixed: false }.create(capacity);
+        let mut items = 0;
+        let mut is_doubling = false;
+        while !is_doubling || items < 2 * capacity {
+            for _ in 0..if items < listed { 4 } else { 3 } {
+                begun.insert(&item(items), &mut granted).unwrap();
+            }
+            items += 1;
+            is_doubling = begun.encode_header()[13] == 1;
+        }
+        let (size, mut refused) = (begun.size_bytes(), 0);
+        for more in (0..40).map(|step| step * step * 16) {
+            let mut filter = begun.try_clone(&mut granted).unwrap();
+            let most = size + more;
+            let mut permit = |demand: Demand| demand.filter_bytes <= most;
+            for number in (0..items).chain(0..items) {
+                let before = bytes(&filter);
+                if filter.insert(&item(number), &mut permit).is_err() {
+                    assert!(bytes(&filter) == before);
+                    refused += 1;
+                    if refused % 64 == 0 {
+                        break;
+                    }
+                }
+                assert!(filter.size_bytes() <= most, "{} of {most}", filter.size_bytes());
+            }
+            filter.check().unwrap();
+        }
+        assert!(refused > 0);
+    }
+}
+
 /// A reserved filter requests its memory once, and one that grows for each table.
 #[test]
 fn the_permit_gets_the_size_that_the_filter_will_have() {

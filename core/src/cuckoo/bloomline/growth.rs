@@ -1,6 +1,6 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
-use std::ops::Range;
+use arrayvec::ArrayVec;
 
 use super::BloomlineCuckoo;
 use super::candidates::prefix_of;
@@ -8,7 +8,7 @@ use super::insert::{Purpose, StoreResult};
 use super::list::List;
 use super::plan::{MAX_END, MAX_TABLES};
 use super::table::{GROUP, Table};
-use crate::cuckoo::tables::Tables;
+use crate::cuckoo::tables::{Slots, Tables};
 use crate::error::Error;
 use crate::memory::lists::try_insert;
 use crate::permit::{Permit, request, request_tables};
@@ -20,6 +20,9 @@ const DRAINED_SLOTS: u64 = GROUP as u64;
 /// The same for an insertion into a doubled table at its limit, so that the doubling soon ends.
 const HURRIED_SLOTS: u64 = 4 * GROUP as u64;
 
+/// The most prefixes that an insertion adds to the list of a doubled table.
+const MOST_LISTED: usize = 1 + HURRIED_SLOTS as usize;
+
 /// Bytes of a drained table that are returned to the operating system together: few system calls,
 /// none of which takes a millisecond.
 const RELEASED_BYTES: u64 = 4 << 20;
@@ -29,16 +32,15 @@ impl BloomlineCuckoo {
     /// or further one.
     #[inline(always)]
     pub(super) fn insert_or_grow(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
-        let mut doubling_at = DRAINED_SLOTS;
-        // A new table has room, and a list has memory after it has grown.
+        let mut drained_slots = DRAINED_SLOTS;
+        // After the filter has grown, the newest table has an empty slot for the item, and the list
+        // has memory for the entries that move with it: nothing fails then.
         loop {
-            if self.doubling_at.is_some() {
-                self.reserve_for_drain(hash, doubling_at)?;
-            }
+            self.reserve_for_drain(hash, drained_slots, permit)?;
             let (mut stored, mut index) = self.store(hash);
             if stored == StoreResult::NoRoom && self.doubling_at.is_some() {
-                doubling_at = HURRIED_SLOTS;
-                self.reserve_for_drain(hash, doubling_at)?;
+                drained_slots = HURRIED_SLOTS;
+                self.reserve_for_drain(hash, drained_slots, permit)?;
                 (stored, index) = self.store_above_limit(hash);
             }
             match stored {
@@ -49,7 +51,7 @@ impl BloomlineCuckoo {
             }
         }
         if self.doubling_at.is_some() {
-            self.drain(doubling_at);
+            self.drain(drained_slots);
         }
         Ok(())
     }
@@ -87,17 +89,20 @@ impl BloomlineCuckoo {
         (stored.unwrap_or(StoreResult::NoRoom), newest)
     }
 
+    /// Bytes of the filter, with the memory that its lists have for further entries: what was
+    /// granted once must not be granted twice. Cost: one step per table and segment of a list.
+    fn granted_bytes(&self) -> u64 {
+        let room: u64 = self.tables.iter().map(|table| table.list.room_bytes()).sum();
+        self.size_bytes().saturating_add(room)
+    }
+
     /// Makes room for an item in the list of a table.
     #[cold]
     fn grow_list(&mut self, index: usize, hash: u64, permit: Permit) -> Result<(), Error> {
-        let present = self.size_bytes();
+        let granted = self.granted_bytes();
         let Some(table) = self.tables.get_mut(index) else { return Ok(()) };
         let prefix = prefix_of(hash, &table.shape);
-        // What was granted for other segments of the list is not granted twice.
-        let present = present.saturating_add(table.list.room_bytes());
-        let size = |bytes| present.saturating_add(bytes);
-        request(permit, Layout::Bloomline, [table.list.growth_bytes(prefix)], size)?;
-        table.list.grow(prefix)
+        table.list.reserve_granted(&[prefix], 1, granted, permit)
     }
 
     /// Adds a table: a doubled one that takes over the list of the newest and from now on its
@@ -107,9 +112,15 @@ impl BloomlineCuckoo {
         let table = self.next_table(permit)?;
         let end = table.end();
         let newest = self.tables.len();
+        let granted = self.granted_bytes() + table.memory_bytes() + Self::TABLE_BYTES;
         let source =
             self.tables.last_mut().filter(|source| source.shape.doubled() == Some(table.shape));
-        let reserved = source.map_or(Ok(()), |source| source.reserve_in_own(hash));
+        let reserved = source.map_or(Ok(()), |source| {
+            let is_hurried = source.load() >= table.limit();
+            let slots = if is_hurried { HURRIED_SLOTS } else { DRAINED_SLOTS };
+            let prefixes = source.drained_prefixes(0, slots, hash);
+            source.list.reserve_granted(&prefixes, most_listed(slots), granted, permit)
+        });
         let grown = reserved.and_then(|()| try_insert(&mut self.tables, newest, table));
         if let Err(error) = grown {
             self.tables.iter_mut().for_each(|table| table.list.free_if_empty());
@@ -139,7 +150,8 @@ impl BloomlineCuckoo {
             return Err(too_many);
         }
         let lasting = count + u32::from(newest.shape.doubled().is_none());
-        let size = |new| Self::size_with(self.memory_bytes().saturating_add(new), count + 1);
+        let granted = self.granted_bytes() + Self::TABLE_BYTES;
+        let size = |new| granted.saturating_add(new);
         request_tables(permit, Layout::Bloomline, lasting, [shape.bytes()], size)?;
         Table::zeroed(shape, self.end, List::default())
     }
@@ -150,14 +162,38 @@ impl BloomlineCuckoo {
         self.error_rate - rates
     }
 
-    /// Makes room in the list of the doubled table for all that an insertion may add to it: the
-    /// entries of `slots` slots and the item. Nothing else in a doubling needs memory, so that it
-    /// happens whole or not at all.
+    /// Makes room in the list of a doubled table for all that an insertion may add to it: the
+    /// entries of the next `slots` slots and the item. Nothing else in a doubling needs memory, so
+    /// that it happens whole or not at all. Most lists are empty, and have room for all of them
+    /// from the first time on.
     #[inline(always)]
-    fn reserve_for_drain(&mut self, hash: u64, slots: u64) -> Result<(), Error> {
-        let Some(from) = self.doubling_at else { return Ok(()) };
-        let [.., source, target] = &mut *self.tables else { return Ok(()) };
-        source.reserve_in(&mut target.list, from..from.saturating_add(slots), hash)
+    fn reserve_for_drain(&mut self, hash: u64, slots: u64, permit: Permit) -> Result<(), Error> {
+        match (self.doubling_at, self.tables.last()) {
+            (Some(from), Some(target)) if !target.list.has_room_anywhere(most_listed(slots)) => {
+                self.reserve_each(from, slots, hash, permit)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// [`BloomlineCuckoo::reserve_for_drain`] for a list that may need memory: each of the segments
+    /// gets room for all the entries.
+    #[cold]
+    fn reserve_each(
+        &mut self,
+        from: u64,
+        slots: u64,
+        hash: u64,
+        permit: Permit,
+    ) -> Result<(), Error> {
+        let [.., source, target] = &*self.tables else { return Ok(()) };
+        let (prefixes, most) = (source.drained_prefixes(from, slots, hash), most_listed(slots));
+        if prefixes.iter().all(|prefix| target.list.has_memory_for(*prefix, most)) {
+            return Ok(());
+        }
+        let granted = self.granted_bytes();
+        let target = self.tables.last_mut();
+        target.map_or(Ok(()), |it| it.list.reserve_granted(&prefixes, most, granted, permit))
     }
 
     /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
@@ -187,48 +223,50 @@ impl BloomlineCuckoo {
     }
 }
 
-impl Table {
-    /// Makes room in a list, of this table or one with as many prefixes, for the entries in some
-    /// slots of this one and for a further one of a hash. Most lists are empty, and have room for
-    /// all of them from the first time on.
-    #[inline(always)]
-    fn reserve_in(&self, list: &mut List, slots: Range<u64>, hash: u64) -> Result<(), Error> {
-        let slots = slots.start..slots.end.min(self.shape.slots());
-        let most = slots.end.saturating_sub(slots.start) as usize + 1;
-        if list.has_room_anywhere(most) {
-            return Ok(());
-        }
-        self.reserve_each(list, slots, hash, most)
-    }
+/// The most entries that an insertion adds to the list of a doubled table if it moves those of
+/// `slots` slots.
+fn most_listed(slots: u64) -> usize {
+    1 + slots as usize
+}
 
-    /// Makes room in the list of this table for the first insertion after it begins to be doubled.
-    fn reserve_in_own(&mut self, hash: u64) -> Result<(), Error> {
-        let mut list = std::mem::take(&mut self.list);
-        let reserved = self.reserve_in(&mut list, 0..DRAINED_SLOTS, hash);
-        self.list = list;
-        reserved
-    }
-
-    /// [`Table::reserve_in`] for a list that may need memory: each of the segments gets room for
-    /// `most` entries.
+impl List {
+    /// Makes room for `count` entries of each of some prefixes, after `permit` has granted the bytes
+    /// that this needs in addition to `granted`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The entries are unchanged then.
     #[cold]
-    fn reserve_each(
-        &self,
-        list: &mut List,
-        mut slots: Range<u64>,
-        hash: u64,
-        most: usize,
+    fn reserve_granted(
+        &mut self,
+        prefixes: &[u64],
+        count: usize,
+        mut granted: u64,
+        permit: Permit,
     ) -> Result<(), Error> {
-        list.reserve(prefix_of(hash, &self.shape), most)?;
-        loop {
-            let group = self.next_group(&mut slots);
-            if group.is_empty() {
-                return Ok(());
-            }
-            for prefix in group.into_iter().filter_map(|(_, prefix)| prefix) {
-                list.reserve(prefix, most)?;
+        for prefix in prefixes {
+            let bytes = self.lacking_bytes(*prefix, count);
+            if bytes > 0 {
+                granted = granted.saturating_add(bytes);
+                request(permit, Layout::Bloomline, [bytes], |_| granted)?;
+                self.reserve(*prefix, count)?;
             }
         }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// The prefixes that an insertion of a hash may add to the list of a doubled table: its own, and
+    /// those in the `slots` slots of this table that move with it, from `from` on.
+    fn drained_prefixes(&self, from: u64, slots: u64, hash: u64) -> ArrayVec<u64, MOST_LISTED> {
+        let end = from.saturating_add(slots).min(self.shape.slots());
+        let mut prefixes = ArrayVec::from_iter([prefix_of(hash, &self.shape)]);
+        for first in (from..end).step_by(GROUP) {
+            let group = self.next_group(&mut (first..end.min(first + GROUP as u64)));
+            prefixes.extend(group.into_iter().filter_map(|(_, prefix)| prefix));
+        }
+        prefixes
     }
 
     /// Moves the entries of some slots of another table with as many prefixes into this one.

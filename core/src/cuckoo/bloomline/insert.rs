@@ -144,7 +144,7 @@ impl Table {
         match purpose {
             Purpose::Move { .. } => return StoreResult::NoRoom,
             _ if !self.list.has_room_for(1) => return StoreResult::ListFull,
-            Purpose::Insert { .. } if !self.list.has_memory_for(prefix) => {
+            Purpose::Insert { .. } if !self.list.has_memory_for(prefix, 1) => {
                 return StoreResult::NoListMemory;
             }
             Purpose::Insert { .. } | Purpose::Take => {}

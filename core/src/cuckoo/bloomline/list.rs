@@ -213,11 +213,11 @@ impl List {
     /// Adds a prefix that is not in the list, with this number of copies.
     ///
     /// The process ends if the allocator has no memory for a further segment. What an insertion
-    /// and a doubling need, [`List::grow`] and [`List::reserve`] allocate before, and what most
-    /// compactions do, [`List::add_spares`]. An entry that found memory on one server only would
-    /// make replicas differ.
+    /// and a doubling need, [`List::reserve`] allocates before, and what most compactions do,
+    /// [`List::add_spares`]. An entry that found memory on one server only would make replicas
+    /// differ.
     pub(super) fn insert(&mut self, prefix: u64, copies: u64) {
-        if !self.has_memory_for(prefix) && self.grow(prefix).is_err() {
+        if self.reserve(prefix, 1).is_err() {
             handle_alloc_error(Layout::new::<[Entry; SEGMENT]>());
         }
         let segment = self.segment_of(prefix);
@@ -283,9 +283,9 @@ impl List {
         self.copies <= MAX_COPIES.saturating_sub(copies)
     }
 
-    /// True if an entry for the prefix needs no more memory.
-    pub(super) fn has_memory_for(&self, prefix: u64) -> bool {
-        self.segments.get(self.segment_of(prefix)).is_some_and(|segment| segment.room() > 0)
+    /// True if `count` entries for the prefix need no more memory.
+    pub(super) fn has_memory_for(&self, prefix: u64, count: usize) -> bool {
+        self.lacking(prefix, count) == 0
     }
 
     /// Bytes of memory for further entries, in all segments. Cost: one step per segment.
@@ -293,19 +293,22 @@ impl List {
         self.segments.iter().map(|segment| segment.room() as u64 * ENTRY_BYTES).sum()
     }
 
-    /// Bytes that [`List::grow`] adds for entries.
-    pub(super) fn growth_bytes(&self, prefix: u64) -> u64 {
-        self.growth(prefix) as u64 * ENTRY_BYTES
+    /// Bytes that [`List::reserve`] allocates for entries.
+    pub(super) fn lacking_bytes(&self, prefix: u64, count: usize) -> u64 {
+        self.lacking(prefix, count) as u64 * ENTRY_BYTES
     }
 
-    /// Makes room for an entry of the prefix: for as many as its segment has, at least four, or
-    /// else in a further segment.
-    pub(super) fn grow(&mut self, prefix: u64) -> Result<(), Error> {
-        let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
-        match self.segments.get_mut(index) {
-            Some(segment) if segment.entries.len() < SEGMENT => segment.reserve(growth),
-            Some(_) => self.split(index, prefix),
-            None => self.open(0, prefix, growth),
+    /// Entries for which [`List::reserve`] allocates memory: if there is too little, for as many as
+    /// the segment of the prefix has, at least four, or else for a further segment.
+    fn lacking(&self, prefix: u64, count: usize) -> usize {
+        let Some(segment) = self.segments.get(self.segment_of(prefix)) else { return count.max(4) };
+        let (len, room) = (segment.entries.len(), segment.room());
+        if room >= count {
+            0
+        } else if len + count <= SEGMENT {
+            len.max(4).min(SEGMENT - len).max(count) - room
+        } else {
+            SEGMENT
         }
     }
 
@@ -316,14 +319,16 @@ impl List {
     ///
     /// [`Error::OutOfMemory`]. The entries are unchanged then.
     pub(super) fn reserve(&mut self, prefix: u64, count: usize) -> Result<(), Error> {
-        let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
+        let (index, lacking) = (self.segment_of(prefix), self.lacking(prefix, count));
+        if lacking == 0 {
+            return Ok(());
+        }
         match self.segments.get_mut(index) {
-            Some(segment) if segment.room() >= count => Ok(()),
             Some(segment) if segment.entries.len() + count <= SEGMENT => {
-                segment.reserve(growth.max(count))
+                segment.reserve(segment.room() + lacking)
             }
             Some(_) => self.split(index, prefix),
-            None => self.open(0, prefix, count),
+            None => self.open(0, prefix, lacking),
         }
     }
 
@@ -396,14 +401,6 @@ impl List {
             further.first = first;
         }
         Ok(())
-    }
-
-    fn growth(&self, prefix: u64) -> usize {
-        match self.segments.get(self.segment_of(prefix)).map_or(0, |segment| segment.entries.len())
-        {
-            SEGMENT.. => SEGMENT,
-            len => len.max(4).min(SEGMENT - len),
-        }
     }
 
     /// The index of the segment that has the prefix, or would have it.
