@@ -210,8 +210,9 @@ impl AnyCuckoo {
     /// What it does follows from the filter alone. It allocates all memory before it changes
     /// anything.
     ///
-    /// Cost: one step per slot, and one per entry and older table; searches that fail, and tests of
-    /// tables, have a budget in proportion to the slots. What is left then, stays where it is.
+    /// Cost: one step per slot, and one per entry and older table; in RedisBloom's layout some per
+    /// slot if the tables have equal sizes. In Bloomline's layout, searches that fail have a budget
+    /// in proportion to the slots; what is left then stays where it is.
     ///
     /// # Errors
     ///

@@ -5,9 +5,10 @@ use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::bloomline_cuckoo::Model;
 use bloomline_reference::calls::CuckooCalls;
-use bloomline_reference::redisbloom_cuckoo::Refusal;
+use bloomline_reference::random::Random;
+use bloomline_reference::redisbloom_cuckoo::{self, Refusal};
 
-use super::{Layout, compact, created, granted, options};
+use super::{Layout, compact, created, granted, options, tables};
 
 const SEED: u64 = 0x5eed;
 
@@ -121,5 +122,39 @@ fn batches_answer_as_single_calls_do() {
         batch.contains_each(&mut items.iter().map(AsRef::as_ref), &mut |is_in| found.push(is_in));
         assert!(items.iter().map(|item| batch.contains(item)).eq(found.iter().copied()));
         assert!(found.contains(&false) || bucket_size == 8);
+    }
+}
+
+/// Few and many tables, of equal and of growing sizes: after deletions of any items, a compaction
+/// leaves the bytes that RedisBloom's leaves.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn many_tables_are_compacted_as_by_redisbloom() {
+    for (bucket_size, expansion, copies) in
+        [(1, 1, 1), (1, 1, 60), (2, 1, 40), (3, 1, 70), (2, 1, 3), (9, 1, 200), (2, 2, 8)]
+    {
+        for deleted in [0, 1, 3, 9] {
+            let mut filter = created(64, options(bucket_size, 20, expansion));
+            let mut model = redisbloom_cuckoo::Model::new(64, bucket_size, 20, expansion);
+            let mut random = Random::new(copies);
+            for number in (0..700 * u64::from(bucket_size)).map(|_| random.below(700) as u16) {
+                for _ in 0..if number < 5 { copies } else { 1 } {
+                    filter.insert(&item(number), &mut granted).unwrap();
+                    model.insert(&item(number), |_| true).unwrap();
+                }
+            }
+            assert!(expansion == 2 || filter.table_count() > 8);
+            for _ in 0..deleted * 100 {
+                let number = random.below(700) as u16;
+                assert_eq!(filter.remove(&item(number)), model.remove(&item(number)));
+            }
+            for _ in 0..2 {
+                compact(&mut filter);
+                model.compact(true);
+                assert!(
+                    filter.encode_header() == model.header() && tables(&filter) == model.tables
+                );
+            }
+        }
     }
 }

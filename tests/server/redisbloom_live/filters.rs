@@ -25,7 +25,7 @@ const FILTERS: [(&str, &str, usize); 11] = [
 
 /// The same of cuckoo filters, with arguments of CF.RESERVE and the number of items that are
 /// deleted again. Their keys begin with `cf:`.
-const CUCKOO_FILTERS: [(&str, &str, usize, usize); 14] = [
+const CUCKOO_FILTERS: [(&str, &str, usize, usize); 15] = [
     ("cf:empty", "1000", 0, 0),
     ("cf:emptied", "100", 30, 30),
     ("cf:half:full", "1000", 500, 0),
@@ -40,6 +40,7 @@ const CUCKOO_FILTERS: [(&str, &str, usize, usize); 14] = [
     ("cf:bucket:255", "600 BUCKETSIZE 255", 2_000, 0),
     ("cf:deletions", "100 EXPANSION 1", 500, 35),
     ("cf:compacted", "50 EXPANSION 2", 1_000, 700),
+    ("cf:compacted:many", "20 EXPANSION 1", 800, 40),
 ];
 
 /// Filters with layers that need two chunks: slow, so only tests of chunks make them.
@@ -115,6 +116,7 @@ fn fill_cuckoo(client: &mut Client) {
         delete(client, key, &items[..deleted]);
     }
     client.ok("CF.COMPACT cf:compacted");
+    client.ok("CF.COMPACT cf:compacted:many");
     // Copies fill the two buckets of their item in every table.
     client.ok("CF.RESERVE cf:copies 100 EXPANSION 1");
     insert(client, "cf:copies", &vec![b"copy".to_vec(); 30]);

@@ -2,9 +2,10 @@
 
 use super::RedisBloomCuckoo;
 use super::blocks::{Blocks, Kept};
+use super::oldest::Oldest;
 use super::table::Table;
+use crate::cuckoo::Compaction;
 use crate::cuckoo::tables::{Slots, Tables};
-use crate::cuckoo::{Compaction, work};
 use crate::error::Error;
 
 /// What to do if a table cannot be emptied.
@@ -15,11 +16,6 @@ enum NotEmptied {
     Stop,
 }
 
-/// Tests of a table for room that a compaction may make: per slot, and besides. Filters with
-/// thousands of tables need more; what is left then stays where it is.
-const TESTS_PER_SLOT: u64 = 64;
-const MORE_TESTS: u64 = 1 << 24;
-
 /// Slots per deletion from which on it is worth while to count the items before a compaction: a
 /// header may claim that there are few, and each deletion would be followed by a compaction.
 const COUNTED_FROM: u64 = 64;
@@ -27,9 +23,10 @@ const COUNTED_FROM: u64 = 64;
 impl RedisBloomCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty.
     ///
-    /// Cost: one step per slot of all tables but the first, and one per occupied slot and older
-    /// table with room, at most 64 per slot and 2^24. A bit per 64 slots of a table is allocated
-    /// if there is memory for that; pages that were never touched are not read then.
+    /// Cost: some steps per slot. If each table has more buckets than the one before, it is one per
+    /// occupied slot and older table, of which there are at most 55. [`Oldest`], and a bit per 64
+    /// slots of a table, are allocated if there is memory for them; pages that were never touched
+    /// are not read then.
     ///
     /// # Errors
     ///
@@ -62,18 +59,15 @@ impl RedisBloomCuckoo {
     /// Compacts; `rest` decides about a table that cannot be emptied.
     fn compact_tables(&mut self, rest: NotEmptied, kept: &mut Kept) -> Compaction {
         let (before, numbers) = (self.size_bytes(), self.numbers());
-        let mut tests = self.slots().saturating_mul(TESTS_PER_SLOT).saturating_add(MORE_TESTS);
-        let (mut full, mut is_moved) = (0, false);
+        let (mut oldest, mut is_moved) = (Oldest::of(&self.tables), false);
         let mut tables = std::mem::take(&mut self.tables).into_vec();
         for index in (1..tables.len()).rev() {
             let is_newest = tables.len() == index + 1;
             let (older, newer) = tables.split_at_mut(index);
-            full += older.iter().skip(full).take_while(|table| table.is_full()).count();
-            let older = older.get_mut(full..).unwrap_or_default();
             let Some(table) = newer.first_mut() else { continue };
             let known = kept.newest.take_if(|_| is_newest);
             let mut blocks = known.unwrap_or_else(|| Blocks::of(table.words()));
-            let emptied = table.move_to(older, &mut blocks, &mut tests);
+            let emptied = table.move_to(older, &mut blocks, &mut oldest);
             is_moved |= emptied.is_changed;
             match (is_newest, emptied.is_empty) {
                 (true, true) => _ = tables.pop(),
@@ -105,28 +99,17 @@ struct Emptied {
 }
 
 impl Table {
-    /// Moves the fingerprints to older tables, oldest first. `tests` are those of tables that may
-    /// still be made.
-    fn move_to(&mut self, older: &mut [Self], blocks: &mut Blocks, tests: &mut u64) -> Emptied {
-        let (mut left, mut is_changed) = (0u64, false);
+    /// Moves the fingerprints to older tables, oldest first.
+    fn move_to(&mut self, older: &mut [Self], blocks: &mut Blocks, oldest: &mut Oldest) -> Emptied {
+        let (mut is_empty, mut is_changed) = (true, false);
         self.each_fingerprint(blocks, |fingerprint, slot| {
-            let mut tested = 0;
-            let mut move_in = |fingerprint| {
-                older.iter_mut().take(*tests as usize).any(|table| {
-                    tested += 1;
-                    table.move_in(fingerprint)
-                })
-            };
-            let is_moved = fingerprint.is_some_and(&mut move_in);
-            work::count(tested);
-            *tests -= tested;
-            if is_moved {
+            if fingerprint.is_some_and(|fingerprint| oldest.move_in(older, fingerprint)) {
                 *slot = 0;
                 is_changed = true;
             } else {
-                left += 1;
+                is_empty = false;
             }
         });
-        Emptied { is_empty: left == 0, is_changed }
+        Emptied { is_empty, is_changed }
     }
 }

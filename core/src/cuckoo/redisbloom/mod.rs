@@ -10,7 +10,8 @@
 //! | [`numbers`] | which filters are valid |
 //! | `fingerprint` | the fingerprint and the buckets of an item |
 //! | `table` | one table |
-//! | `compact`, `blocks` | moving fingerprints to older tables; which blocks of slots have any |
+//! | `compact`, `oldest` | moving fingerprints to older tables: the oldest with an empty slot |
+//! | `blocks` | which blocks of slots have fingerprints |
 //! | [`header`] | the filter as bytes |
 
 mod blocks;
@@ -18,6 +19,7 @@ mod compact;
 mod fingerprint;
 pub mod header;
 pub mod numbers;
+mod oldest;
 mod rdb;
 mod table;
 

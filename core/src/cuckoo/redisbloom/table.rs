@@ -73,10 +73,6 @@ impl Table {
         self.len() >= CUT_FROM
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        !self.as_bytes().contains(&0)
-    }
-
     /// The number of occupied slots.
     ///
     /// Pages that were never touched are not read where the operating system reports which those
@@ -143,6 +139,17 @@ impl Table {
     /// Puts a fingerprint of another table into an empty slot. False if there is none.
     pub(super) fn move_in(&mut self, fingerprint: &Fingerprint) -> bool {
         !self.is_cut() && self.replace(fingerprint, 0, fingerprint.value)
+    }
+
+    /// True if a fingerprint of another table may be moved into the bucket of a hash.
+    pub(super) fn has_room(&self, hash: u64) -> bool {
+        if self.is_cut() {
+            return false;
+        }
+        if usize::from(self.bucket_size) > WORD {
+            return memchr(0, self.bucket(hash)).is_some();
+        }
+        self.equal_slots(self.offset(hash), 0) != 0
     }
 
     /// The offset of the bucket of a hash.
