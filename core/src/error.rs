@@ -28,6 +28,10 @@ pub enum Error {
     ErrorRateTooSmall(f64),
     #[error("the filter has {0} layers, the most there can be")]
     TooManyLayers(u32),
+    #[error("a generation has {0} overflow layers, the most there can be")]
+    TooManyOverflowLayers(u32),
+    #[error("the filter has {0} tables, the most there can be")]
+    TooManyTables(u32),
     /// The filter is fixed and full. The number is the capacity of its newest layer.
     #[error("the filter is full with {0} items")]
     Full(u64),

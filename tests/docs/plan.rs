@@ -77,7 +77,7 @@ fn refuses_impossible_plans_with_a_reason() {
         ("--items 1e6 --window 0", "window"),
         ("--items 2000 --capacity 1000 --window 60 --expansion 0", "full"),
         // A generation has no more overflow layers.
-        ("--items 70000 --capacity 1000 --window 60 --expansion 1", "64 layers"),
+        ("--items 70000 --capacity 1000 --window 60 --expansion 1", "has 64 overflow layers"),
     ] {
         let printed = answer(arguments).expect_err(arguments);
         assert!(printed.contains(reason), "{arguments}: {printed}");

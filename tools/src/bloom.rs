@@ -193,7 +193,7 @@ fn layers_for(
     let (mut taken, mut room) = (Vec::new(), 0u64);
     for layer in layers {
         if taken.len() == most as usize {
-            return Err(Error::TooManyLayers(most));
+            return Err(Error::TooManyOverflowLayers(most));
         }
         let layer = layer?;
         room = room.saturating_add(layer.capacity());

@@ -145,7 +145,7 @@ impl AnyCuckoo {
     /// # Errors
     ///
     /// [`Error::Full`] if the filter does not grow; [`Error::Refused`] by `permit`,
-    /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
+    /// [`Error::OutOfMemory`] and [`Error::TooManyTables`] if it cannot. The filter is unchanged
     /// then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
         any!(self, filter => {

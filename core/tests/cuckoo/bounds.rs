@@ -166,7 +166,7 @@ fn a_filter_that_has_used_up_its_error_budget_is_unchanged() {
             let tables = filter.table_count();
             match filter.insert(&item(number), &mut granted) {
                 Ok(()) => grown += u64::from(filter.table_count() > tables),
-                Err(Error::TooManyLayers(_)) => {
+                Err(Error::TooManyTables(_)) => {
                     let before = bytes(&filter);
                     assert!(filter.insert(&item(number), &mut granted).is_err());
                     assert!(bytes(&filter) == before);

@@ -99,7 +99,7 @@ fn the_number_of_tables_is_limited() {
         // A position is that behind the chunk, plus one.
         filter.load_chunk(u64::from(index) + 2, &[1]).unwrap();
     }
-    assert_eq!(filter.insert(b"a", &mut granted), Err(Error::TooManyLayers(MAX_TABLES)));
+    assert_eq!(filter.insert(b"a", &mut granted), Err(Error::TooManyTables(MAX_TABLES)));
     // 2^55 buckets cannot be doubled either.
     let numbers =
         CuckooNumbers { tables: 1, buckets: 1 << 33, bucket_size: 1, expansion: 32_768, ..NUMBERS };

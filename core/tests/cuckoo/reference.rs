@@ -57,7 +57,7 @@ impl Pair {
 fn refusal(error: Error) -> Refusal {
     match error {
         Error::Full(_) => Refusal::Full,
-        Error::TooManyLayers(_) => Refusal::CannotGrow,
+        Error::TooManyTables(_) => Refusal::CannotGrow,
         other => panic!("{other}"),
     }
 }

@@ -204,7 +204,7 @@ fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failu
     if !LayoutRow::of(layout).is_redisbloom || limits.allows_expansion(tables) {
         return Ok(());
     }
-    limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));
+    limits.refuse(&GROWTH, call.key, Error::TooManyTables(tables));
     Err(TOO_MANY_EXPANSIONS.into())
 }
 

@@ -31,13 +31,13 @@ const ENDS: [(&str, &str, &str, &str); 7] = [
         "BF.RESERVE k 0.001 2 GENERATIONS 2 EXPANSION 1",
         "",
         "-ERR problem inserting into filter",
-        "the filter has 64 layers, the most there can be",
+        "a generation has 64 overflow layers, the most there can be",
     ),
     (
         "CF.RESERVE k 4 ERROR 5e-7",
         "",
         "-ERR Insufficient memory",
-        "the filter has <n> layers, the most there can be",
+        "the filter has <n> tables, the most there can be",
     ),
     (
         "CF.RESERVE k 100 SEED 7",

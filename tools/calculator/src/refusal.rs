@@ -37,7 +37,7 @@ impl From<Error> for Refusal {
             Error::Window(_) => Self::Window,
             Error::Generations(_) | Error::TooFewItems { .. } => Self::Generations,
             Error::ErrorRateTooSmall(_) => Self::ErrorRateTooSmall,
-            Error::TooManyLayers(_) => Self::TooManyLayers,
+            Error::TooManyLayers(_) | Error::TooManyOverflowLayers(_) => Self::TooManyLayers,
             Error::Full(_) => Self::Full,
             _ => Self::Other,
         }

@@ -371,8 +371,8 @@ impl WindowedFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] if generations have no overflow layers, [`Error::TooManyLayers`], and those
-    /// of [`Filter::new`]. The filter is unchanged then.
+    /// [`Error::Full`] if generations have no overflow layers, [`Error::TooManyOverflowLayers`],
+    /// and those of [`Filter::new`]. The filter is unchanged then.
     #[cold]
     pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
         let spec = self.spec().overflow().ok_or(Error::Full(self.regular_capacity))?;
@@ -387,7 +387,7 @@ impl WindowedFilter {
                 Some(try_box(Filter::part(spec, seed, &[first], 0)?)?)
             }
             Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
-                return Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS));
+                return Err(Error::TooManyOverflowLayers(MAX_OVERFLOW_LAYERS));
             }
             Some(_) => None,
         };

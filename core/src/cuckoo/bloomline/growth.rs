@@ -139,7 +139,7 @@ impl BloomlineCuckoo {
     /// The table that is added when no other has room.
     fn next_table(&self, permit: Permit) -> Result<Table, Error> {
         let count = self.table_count();
-        let too_many = Error::TooManyLayers(count);
+        let too_many = Error::TooManyTables(count);
         let newest = self.tables.last().ok_or(too_many)?;
         let shape = match newest.shape.doubled() {
             Some(shape) => shape,

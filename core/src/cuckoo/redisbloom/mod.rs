@@ -214,7 +214,7 @@ impl RedisBloomCuckoo {
         let (bucket_size, count) = (self.options.bucket_size, self.table_count());
         let first_log2 = self.buckets().trailing_zeros() as u8;
         let log2 = self.options.log2_buckets(first_log2, count);
-        let log2 = log2.ok_or(Error::TooManyLayers(count))?;
+        let log2 = log2.ok_or(Error::TooManyTables(count))?;
         let new = Table::memory_of(Table::bytes_of(log2, bucket_size));
         Self::request(permit, [new], self.memory_bytes(), count + 1)?;
         try_insert(&mut self.tables, count as usize, Table::zeroed(log2, bucket_size)?)
