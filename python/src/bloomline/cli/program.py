@@ -98,7 +98,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _serve(port: int, options: list[str]) -> None:
-    """Becomes the server. Without a folder of its own it would load, and replace, a file here."""
+    """Becomes the server, by default in a new folder: it loads and replaces files of its folder."""
     words = command("--port", str(port))
     with contextlib.ExitStack() as stack:
         if "--dir" not in options:
