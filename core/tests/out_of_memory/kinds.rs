@@ -290,8 +290,7 @@ fn batches_write_what_they_acknowledge_and_nothing_else() {
         // Some are in the filter already, and some several times in the call: as copies in a cuckoo
         // filter, for which lists grow, also while a table is being doubled.
         let copies = half..kind.items + kind.copies * kind.items;
-        let numbers =
-            copies.flat_map(|n| [n % kind.items, n / 3, n / 4 * 4, n / 9]);
+        let numbers = copies.flat_map(|n| [n % kind.items, n / 3, n / 4 * 4, n / 9]);
         let items: Vec<Vec<u8>> = numbers.map(item).collect();
         let is_bloom = matches!(base, Filter::Bloom(_));
         let mut failures = 0;
