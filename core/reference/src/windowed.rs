@@ -89,7 +89,14 @@ impl Model {
     /// The error budget of one generation, and the items of its regular layer.
     fn share(&self) -> (f64, u64) {
         let generations = self.spec.generations;
-        let capacity = self.spec.capacity.div_ceil(u64::from(generations));
+        let mut items = self.spec.capacity;
+        if self.spec.window == Window::Last && self.spec.refreshes {
+            // Refreshed by mistake: at most half of the error rate of the items, and 3 standard
+            // deviations of a Poisson distribution.
+            let mean = 0.5 * self.spec.error_rate * items as f64;
+            items += (mean + 3.0 * mean.sqrt()).floor() as u64;
+        }
+        let capacity = items.div_ceil(u64::from(generations));
         (self.spec.error_rate / f64::from(generations + 1), capacity)
     }
 
@@ -186,13 +193,8 @@ impl Model {
         }
         let is_complete = self.generations.len() > self.spec.generations as usize;
         if is_complete {
-            let newer = &self.generations[1..];
-            let live: u64 = newer.iter().map(|generation| generation.live).sum();
-            let written: u64 = newer.iter().map(Generation::len).sum();
-            let mean = written as f64 * self.spec.error_rate;
-            let is_by_mistake = (written - live) as f64 <= mean + 3.0 * mean.sqrt();
-            let window = self.spec.capacity;
-            if live < window && !(written >= window && is_by_mistake) {
+            // The oldest generation is kept until a window of distinct items came after it.
+            if self.generations[1..].iter().map(|it| it.live).sum::<u64>() < self.spec.capacity {
                 return;
             }
             self.drop_oldest(1);

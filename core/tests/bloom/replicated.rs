@@ -43,7 +43,7 @@ fn both(spec: Spec) -> [AnyFilter; 2] {
 
 /// A line: the header, the computed rates and the estimate of a filter.
 fn line(lines: &mut String, case: &str, result: &str, filter: &AnyFilter) {
-    let estimate = filter.estimate();
+    let estimate = filter.estimate_at(0);
     write!(lines, "{case} {result} ").unwrap();
     for byte in filter.encode_header() {
         write!(lines, "{byte:02x}").unwrap();

@@ -77,9 +77,10 @@ pub const ARGS: &[ArgSpec] = &[
     ArgSpec { optional: true, ..ArgSpec::required(c"single_value", ArgKind::OneOf(&TOKENS)) },
 ];
 
-/// Replies with the number of items that all layers together are sized for.
+/// Replies with the number of items that all layers together are sized for, without those of
+/// expired generations.
 pub fn capacity(to: Context, filter: &AnyFilter) {
-    to.count(filter.capacity());
+    to.count(filter.capacity_at(now_for(filter)));
 }
 
 /// Replies with the computed number of bytes.

@@ -5,6 +5,7 @@
 use std::cell::OnceCell;
 
 use super::info;
+use super::read::now_for;
 use crate::command::access;
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::float::format_g;
@@ -27,6 +28,8 @@ struct StatsField {
 /// A filter, and what several fields count in its bits.
 struct Subject<'a> {
     filter: &'a AnyFilter,
+    /// The time for which it answers, in milliseconds.
+    now: u64,
     estimate: OnceCell<Estimate>,
     fp_rates: OnceCell<Vec<f64>>,
 }
@@ -62,17 +65,18 @@ static FIELDS: [StatsField; 19] = [
 
 impl Subject<'_> {
     fn estimate(&self) -> &Estimate {
-        self.estimate.get_or_init(|| self.filter.estimate())
+        self.estimate.get_or_init(|| self.filter.estimate_at(self.now))
     }
 
     fn fp_rates(&self) -> &[f64] {
         self.fp_rates.get_or_init(|| self.filter.fp_rates())
     }
 
-    /// The probability that any layer contains an absent item: 1 - (1 - p) (1 - q) ..., without
-    /// that difference, which is 0 for rates below 1e-16.
+    /// The probability that any layer that answers contains an absent item: 1 - (1 - p) (1 - q)
+    /// ..., without that difference, which is 0 for rates below 1e-16.
     fn fp_rate(&self) -> f64 {
-        self.fp_rates().iter().fold(0.0, |all, rate| all + rate * (1.0 - all))
+        let expired = self.filter.expired_layers(self.now) as usize;
+        self.fp_rates().iter().skip(expired).fold(0.0, |all, rate| all + rate * (1.0 - all))
     }
 }
 
@@ -148,7 +152,8 @@ impl Handler for Stats {
         let is_requested = |field: &&StatsField| {
             call.rest.is_empty() || call.rest.iter().any(|arg| arg.is(field.name))
         };
-        let subject = Subject { filter, estimate: OnceCell::new(), fp_rates: OnceCell::new() };
+        let (estimate, fp_rates) = (OnceCell::new(), OnceCell::new());
+        let subject = Subject { filter, now: now_for(filter), estimate, fp_rates };
         call.context.map(FIELDS.iter().filter(is_requested).count());
         for field in FIELDS.iter().filter(is_requested) {
             call.context.bulk(field.name.as_bytes());

@@ -1,9 +1,10 @@
 //! Clocks that jump, and filters that were idle for long.
 
-use bloomline_harness::{for_each_server, int};
+use bloomline_harness::{for_each_server, int, numbered};
 
-use crate::inspect::number;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, stat, time};
+use crate::cluster::equal;
+use crate::inspect::{info_field, number};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, setup, stat, time};
 
 #[test]
 fn an_idle_filter_drops_everything_in_one_step() {
@@ -36,6 +37,42 @@ fn an_idle_filter_drops_everything_in_one_step() {
             assert!((time(&mut client) - opened / 1000).abs() < 100, "opened at {opened}");
             assert_eq!(client.ask("BF.ADD k item:11"), ":1");
         }
+    });
+}
+
+#[test]
+fn expired_generations_do_not_count_before_they_are_dropped() {
+    Timed::on_each_server(&[], |mut client, Timed { server, clock }| {
+        let follower = setup(&clock).follows(&server).start(&server.kind);
+        let mut replica = follower.resp2();
+        client.ok("BF.RESERVE k 0.01 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH SEED 7");
+        // A generation with overflow layers.
+        client.items("BF.MADD", "k", &numbered("burst", 900));
+        clock.advance(SLOT);
+        client.items("BF.MADD", "k", &numbered("item", 100));
+        let numbers = "BF.STATS k capacity items estimate estimate_error fp_rate";
+        let all = client.ask(numbers);
+        assert!(stat(&mut client, "capacity") > 1700 && stat(&mut client, "estimate") > 950);
+        // The window of the first generation has passed.
+        clock.advance(8 * SLOT + SLOT / 2);
+        let (layers, size) = (stat(&mut client, "layers"), stat(&mut client, "size"));
+        let expired = client.ask(numbers);
+        assert_ne!(expired, all);
+        assert_eq!(stat(&mut client, "capacity"), 1000);
+        assert!((90..=100).contains(&stat(&mut client, "items")), "{expired}");
+        assert!((90..=110).contains(&stat(&mut client, "estimate")), "{expired}");
+        assert_eq!(info_field(&mut client, "k", "CAPACITY"), 1000);
+        equal::catch_up(&mut client, &mut replica);
+        assert_eq!(replica.ask(numbers), expired);
+        // The memory is that of all layers, until an addition drops the generation.
+        let lines = client.ask("BF.DEBUG k").matches(" bytes:").count() as i64;
+        assert!(layers > 2 && lines == layers, "{lines} of {layers}");
+        assert_eq!(client.ask("BF.ADD k item:0"), ":0");
+        assert_eq!(client.ask(numbers), expired);
+        assert_eq!(stat(&mut client, "layers"), 2);
+        assert!(stat(&mut client, "size") < size / 2);
+        equal::catch_up(&mut client, &mut replica);
+        assert_eq!(replica.ask(numbers), expired);
     });
 }
 

@@ -55,11 +55,15 @@ pub fn assert_carried(filter: &AnyFilter) {
     }
 }
 
-/// The bytes that are requested for a copy of the filter: its size, of a sparse one that of its
-/// dense form.
+/// The bytes that are requested for a copy of the filter: of a sparse one, those of its dense form;
+/// of a windowed one, those with all its generations.
 pub fn demand_of(filter: &AnyFilter) -> u64 {
     match filter {
         AnyFilter::Sparse(filter) => filter.to_dense().expect("memory").size_bytes(),
+        AnyFilter::Windowed(filter) => {
+            let complete = filter.spec().complete_bytes().expect("valid numbers");
+            complete.max(filter.size_bytes())
+        }
         // Limits count the list of layers as it was before the newest one.
         AnyFilter::ValkeyBloom(filter) => {
             let layers = u64::from(filter.layer_count());

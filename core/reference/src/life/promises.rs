@@ -176,15 +176,12 @@ impl Promises {
     }
 
     /// Follows the rotations of a windowed filter: removes the items of dropped generations. Panics
-    /// if one of them had to be remembered. `written` are the items in each generation before.
-    pub fn follow(&mut self, filter: &WindowedFilter, written: &[u64]) {
+    /// if one of them had to be remembered.
+    pub fn follow(&mut self, filter: &WindowedFilter) {
         let oldest = filter.generations().next().expect("at least one").0;
-        let (mut newer_written, mut index) = (written.iter().sum::<u64>(), 0);
         while self.slots.front().is_some_and(|slot| slot.number < oldest) {
             let slot = self.slots.pop_front().expect("not empty");
-            newer_written -= written.get(index).copied().unwrap_or(0);
-            index += 1;
-            self.assert_may_forget(&filter.spec(), newer_written);
+            self.assert_may_forget(&filter.spec());
             for number in slot.items {
                 let Some(&entry) = self.items.get(&number) else { continue };
                 if entry.generation > slot.number {
@@ -209,21 +206,13 @@ impl Promises {
     }
 
     /// The promise of [`Window::Last`]: the distinct items that were inserted since the last item
-    /// of the dropped generation are as many as the window, less the mistakes that the filter
-    /// tolerates: `e w + 3 sqrt(e w)` of the `w` items written to the newer generations, where `e`
-    /// is the target rate. Without repeated items they are as many as the window.
-    fn assert_may_forget(&self, spec: &WindowSpec, written: u64) {
+    /// of the dropped generation are as many as the window.
+    fn assert_may_forget(&self, spec: &WindowSpec) {
         if spec.window != Window::Last || !self.are_kept || !self.is_counted {
             return;
         }
         let newer: u64 = self.slots.iter().map(|slot| slot.live).sum();
-        let mean = written as f64 * spec.error_rate;
-        let tolerated = if self.has_repeats { mean + 3.0 * mean.sqrt() } else { 0.0 };
-        assert!(
-            newer as f64 >= spec.capacity as f64 - tolerated,
-            "{newer} of {} items, {written} written",
-            spec.capacity
-        );
+        assert!(newer >= spec.capacity, "{newer} of {} items", spec.capacity);
     }
 
     /// Compares the number of items. In a windowed filter, each mistake hides one until its
@@ -260,7 +249,7 @@ impl Promises {
         if spec.window != Window::Last {
             return;
         }
-        let generation = spec.capacity.div_ceil(spec.generations.into());
+        let generation = spec.regular().capacity;
         let mistakes = (6.0 * spec.error_rate * spec.capacity as f64) as u64 + 10;
         let most = match self.has_repeats {
             false => generation * u64::from(spec.generations + 1) + mistakes,

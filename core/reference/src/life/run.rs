@@ -273,13 +273,12 @@ impl Life<'_> {
     fn advance(&mut self, is_refused: bool) -> Option<bool> {
         let (now, limit, before) = (self.now, self.limit, self.filter.dump());
         let Some(filter) = self.filter.windowed_mut() else { return Some(false) };
-        let written: Vec<u64> = filter.generations().map(|(_, it)| it.len()).collect();
         let result = filter.advance(now, &mut |it: Demand| !is_refused && it.filter_bytes <= limit);
         let is_changed = result.as_ref().is_ok_and(|is_changed| *is_changed);
         let again = result.is_ok().then(|| filter.advance(now, &mut |_| true));
         assert!(!matches!(again, Some(Ok(true) | Err(_))), "due again");
         if result.is_ok() {
-            self.promises.follow(filter, &written);
+            self.promises.follow(filter);
             self.oracle.iter_mut().for_each(|oracle| oracle.advance(now));
         }
         assert_eq!(is_changed, self.filter.dump() != before);
@@ -289,11 +288,10 @@ impl Life<'_> {
     fn rotate(&mut self) -> bool {
         let (now, limit, before) = (self.now, self.limit, self.filter.dump());
         let Some(filter) = self.filter.windowed_mut() else { return false };
-        let written: Vec<u64> = filter.generations().map(|(_, it)| it.len()).collect();
         let result = filter.rotate(now, &mut |demand: Demand| demand.filter_bytes <= limit);
         if result.is_ok() {
             self.promises.are_kept &= !breaks_promises(&Step::Rotate, &self.numbers);
-            self.promises.follow(filter, &written);
+            self.promises.follow(filter);
             self.oracle.iter_mut().for_each(|oracle| oracle.rotate(now));
         }
         assert_eq!(result.is_ok(), self.filter.dump() != before);
@@ -324,13 +322,10 @@ impl Life<'_> {
         self.oracle.iter_mut().for_each(|oracle| oracle.begin_call(&self.filter));
         for ((number, item), &outcome) in items.numbers().zip(&bytes).zip(&outcomes) {
             if let Some(single) = &mut single {
-                let written = single.windowed().map(|filter| {
-                    filter.generations().map(|(_, it)| it.len()).collect::<Vec<u64>>()
-                });
                 let answer = single.insert_one(item, only_new, self.now, permit);
                 assert_eq!(outcome, answer, "one call, and one by one");
-                if let Some((filter, written)) = single.windowed().zip(written) {
-                    self.promises.follow(filter, &written);
+                if let Some(filter) = single.windowed() {
+                    self.promises.follow(filter);
                 }
             }
             if let Some(oracle) = &mut self.oracle {

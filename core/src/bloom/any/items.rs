@@ -6,6 +6,7 @@ use super::AnyFilter;
 use crate::bloom::batch::GenerationsExt;
 use crate::error::Error;
 use crate::insertion::Insertion;
+use crate::math::estimate::Estimate;
 use crate::permit::Permit;
 
 impl AnyFilter {
@@ -98,5 +99,35 @@ impl AnyFilter {
             Self::Windowed(filter) => filter.len_at(now),
             _ => self.len(),
         }
+    }
+
+    /// The items that all layers together are sized for; of a windowed filter, what was specified
+    /// and the overflow layers of the generations that answer at the time `now`, in milliseconds.
+    pub fn capacity_at(&self, now: u64) -> u64 {
+        match self {
+            Self::Windowed(filter) => filter.capacity_at(now),
+            _ => self.capacity(),
+        }
+    }
+
+    /// The number of distinct items that were added, estimated by the fill of the layers; of a
+    /// windowed filter, of the generations that answer at the time `now`, in milliseconds.
+    ///
+    /// An item that the filter contains by mistake when it is added is counted too, unlike in
+    /// [`AnyFilter::len_at`].
+    pub fn estimate_at(&self, now: u64) -> Estimate {
+        match self {
+            Self::Bloomline(filter) => filter.estimate(),
+            Self::Sparse(filter) => filter.estimate(),
+            Self::Windowed(filter) => filter.estimate_at(now),
+            Self::RedisBloom(filter) => filter.estimate(),
+            Self::ValkeyBloom(filter) => filter.estimate(),
+        }
+    }
+
+    /// The number of layers that do not answer at the time `now`, in milliseconds: those of a
+    /// windowed filter whose window has passed. They are the oldest ones.
+    pub fn expired_layers(&self, now: u64) -> u32 {
+        self.windowed().map_or(0, |filter| filter.expired_layers(now))
     }
 }

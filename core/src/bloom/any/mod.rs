@@ -15,7 +15,6 @@ use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::chunk::{Bits, Chunk};
 use crate::error::{Error, HeaderError, Parameter};
-use crate::math::estimate::Estimate;
 use crate::memory::words::{Headed, Mover, WordsRef};
 use crate::permit::Permit;
 use crate::spec::{Growth, Layout, Spec};
@@ -172,12 +171,6 @@ impl AnyFilter {
 
             /// Where the bits begin; see [`Bits::first_byte`].
             pub fn first_byte(&self) -> u64;
-
-            /// The number of distinct items that were added, estimated by the fill of the layers.
-            ///
-            /// An item that the filter contains by mistake when it is added is counted too, unlike
-            /// in [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
-            pub fn estimate(&self) -> Estimate;
         }
     }
 

@@ -49,12 +49,12 @@ impl WindowedFilter {
         self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
     }
 
-    /// The number of distinct items in all generations; see
-    /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
-    pub fn estimate(&self) -> Estimate {
+    /// The number of distinct items in the generations that answer when the clock shows `now`; see
+    /// [`AnyFilter::estimate_at`](crate::host::AnyFilter::estimate_at).
+    pub fn estimate_at(&self, now: u64) -> Estimate {
         let all = self.bits_bytes();
         let mut sum = Estimate::default();
-        for generation in self.all() {
+        for generation in self.answering(now) {
             let live = generation.live() as f64 / generation.len().max(1) as f64;
             for layer in generation.layers() {
                 let estimate = layer.by_fill(sample_of(layer.bytes(), all));

@@ -6,7 +6,7 @@ use std::iter;
 use super::generation::{Generation, GenerationRef};
 use super::record::{Record, newest_opened, newest_record, records};
 use super::ring::{Large, Ring};
-use super::size::{is_small, size_with};
+use super::size::{complete_bytes, is_small, size_with};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::bloom::bloomline::{BlockedParams, BlockedPlan, BlockedShape, Filter, LayerRef};
@@ -39,8 +39,9 @@ pub struct WindowedFilter {
     /// Items that a regular layer is sized for.
     pub(crate) regular_capacity: u64,
     pub(crate) error_rate: f64,
-    /// Milliseconds of a window of time.
-    pub(crate) millis: u64,
+    /// The length of a window: milliseconds of time, or with a window of items their number.
+    /// Otherwise 0.
+    pub(crate) extent: u64,
     pub(crate) seed: u64,
     /// The number of the newest generation. The first one has number 0.
     pub(crate) number: u64,
@@ -58,7 +59,8 @@ pub struct WindowedFilter {
     pub(crate) expansion: u16,
     /// Older generations that were specified.
     pub(crate) generations: u8,
-    /// Items by which the capacity is below that of `generations` regular layers.
+    /// Items by which the capacity is below that of `generations` regular layers. With a window of
+    /// items 0: there `extent` is the capacity.
     pub(crate) capacity_rounding: u8,
     pub(crate) kind: WindowKind,
     pub(crate) refreshes: bool,
@@ -91,7 +93,8 @@ impl fmt::Debug for WindowedFilter {
 
 impl WindowedFilter {
     /// An empty filter whose items are hashed with `seed`. Its first generation is opened at `now`,
-    /// in milliseconds.
+    /// in milliseconds. `permit` must grant the filter with all its generations: one that could
+    /// not be complete would refuse additions later.
     ///
     /// # Errors
     ///
@@ -103,7 +106,8 @@ impl WindowedFilter {
         let (_, plan) = BlockedParams::first(spec.regular(), seed)?;
         let millis = spec.times().map_or(0, |(window, _)| window);
         let is_small = is_small(&plan, millis, 0, 0);
-        let size = |bytes| size_with(is_small, bytes, 1, 0);
+        let complete = complete_bytes(plan.bytes(), spec.generations);
+        let size = |bytes| size_with(is_small, bytes, 1, 0).max(complete);
         request(permit, Layout::Bloomline, [plan.bytes()], size)?;
         let now = now.min(MAX_TIME);
         let ring = if is_small {
@@ -125,17 +129,18 @@ impl WindowedFilter {
         ring: Ring,
         count: usize,
     ) -> Self {
-        let (kind, millis) = match spec.window {
-            Window::Time { millis } => (WindowKind::Time, millis),
-            Window::Last => (WindowKind::Last, 0),
-            Window::Manual => (WindowKind::Manual, 0),
+        let all = plan.capacity().saturating_mul(spec.generations.into());
+        let rounding = all.saturating_sub(spec.capacity) as u8;
+        let (kind, extent, capacity_rounding) = match spec.window {
+            Window::Time { millis } => (WindowKind::Time, millis, rounding),
+            Window::Last => (WindowKind::Last, spec.capacity, 0),
+            Window::Manual => (WindowKind::Manual, 0, rounding),
         };
         let expansion = spec.growth.expansion() as u16;
-        let all = plan.capacity().saturating_mul(spec.generations.into());
         Self {
             regular_capacity: plan.capacity(),
             error_rate: spec.error_rate,
-            millis,
+            extent,
             seed,
             number: count as u64 - 1,
             dropped_bytes: 0,
@@ -144,21 +149,24 @@ impl WindowedFilter {
             ring,
             expansion,
             generations: spec.generations as u8,
-            capacity_rounding: all.saturating_sub(spec.capacity) as u8,
+            capacity_rounding,
             kind,
             refreshes: spec.refreshes,
             count: count as u8,
         }
     }
 
-    /// A filter equal to this one.
+    /// A filter equal to this one. `permit` must grant it with all its generations, as for a new
+    /// one.
     ///
     /// # Errors
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         let bytes = self.layers().map(|layer| layer.bytes());
-        request(permit, Layout::Bloomline, bytes, |_| self.size_bytes())?;
+        let complete = complete_bytes(self.geometry.bytes(), self.generations.into());
+        let size = self.size_bytes().max(complete);
+        request(permit, Layout::Bloomline, bytes, |_| size)?;
         let ring = match &self.ring {
             Ring::Small(words) => Self::small_ring(&self.plan(), self.in_words(words), None)?,
             Ring::Large(large) => {
@@ -181,7 +189,7 @@ impl WindowedFilter {
             error_rate: self.error_rate,
             growth: Growth::of(self.expansion.into()),
             window: match self.kind {
-                WindowKind::Time => Window::Time { millis: self.millis },
+                WindowKind::Time => Window::Time { millis: self.extent },
                 WindowKind::Last => Window::Last,
                 WindowKind::Manual => Window::Manual,
             },
@@ -191,6 +199,9 @@ impl WindowedFilter {
     }
 
     fn specified_capacity(&self) -> u64 {
+        if self.kind == WindowKind::Last {
+            return self.extent;
+        }
         let all = self.regular_capacity.saturating_mul(self.generations.into());
         all - u64::from(self.capacity_rounding)
     }
@@ -257,8 +268,8 @@ impl WindowedFilter {
     /// Milliseconds of window and slot; see [`WindowSpec::times`].
     #[inline(always)]
     pub(crate) fn times(&self) -> Option<(u64, u64)> {
-        let slot = || self.millis.div_ceil(self.generations.max(1).into());
-        (self.kind == WindowKind::Time).then(|| (self.millis, slot()))
+        let slot = || self.extent.div_ceil(self.generations.max(1).into());
+        (self.kind == WindowKind::Time).then(|| (self.extent, slot()))
     }
 
     /// The layers, oldest first: generation by generation, the regular layer of each before its
@@ -277,11 +288,29 @@ impl WindowedFilter {
         self.len() == 0
     }
 
+    /// The generations that answer when the clock shows `now`, newest first.
+    pub(super) fn answering(&self, now: u64) -> impl Iterator<Item = GenerationRef<'_>> {
+        let (now, lifetime) = (self.time_at(now), self.lifetime());
+        self.all().rev().take_while(move |one| one.answers(now, lifetime))
+    }
+
     /// Distinct items in the generations that answer when the clock shows `now`.
     pub fn len_at(&self, now: u64) -> u64 {
-        let (now, lifetime) = (self.time_at(now), self.lifetime());
-        let answering = self.all().rev().take_while(|one| one.answers(now, lifetime));
-        answering.map(|one| one.live()).fold(0, u64::saturating_add)
+        self.answering(now).map(|one| one.live()).fold(0, u64::saturating_add)
+    }
+
+    /// [`capacity`](Self::capacity) with the overflow layers of the generations that answer when
+    /// the clock shows `now`.
+    pub fn capacity_at(&self, now: u64) -> u64 {
+        let overflow = self.answering(now).filter_map(|one| one.overflow);
+        let overflow = overflow.map(|filter| filter.capacity());
+        overflow.fold(self.specified_capacity(), u64::saturating_add)
+    }
+
+    /// The number of layers of the generations that do not answer when the clock shows `now`. They
+    /// are the oldest ones.
+    pub fn expired_layers(&self, now: u64) -> u32 {
+        self.layer_count() - self.answering(now).map(|one| one.layer_count()).sum::<u32>()
     }
 
     /// Distinct items inside one window that the filter is sized for: what was specified, and the

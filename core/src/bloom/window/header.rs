@@ -20,7 +20,7 @@ use super::filter::{MAX_OFFSET, WindowedFilter};
 use super::generation::{Generation, GenerationRef};
 use super::layers::{GenerationPlans, GenerationRecord};
 use super::ring::{Large, Ring};
-use super::size::{SMALL_BYTES, is_small};
+use super::size::{SMALL_BYTES, complete_bytes, is_small};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloom::bloomline::geometry::SECTOR_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
@@ -146,7 +146,9 @@ impl WindowedDescription {
         let span = opened(records.last()) - opened(records.first());
         let millis = spec.times().map_or(0, |(window, _)| window);
         let is_small = is_small(&plan, millis, number, span) && !layers.have_overflow();
-        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(is_small))?;
+        let complete = complete_bytes(plan.bytes(), spec.generations);
+        let size = layers.size_bytes(is_small).max(complete);
+        request(permit, Layout::Bloomline, bytes, |_| size)?;
         let ring = if is_small { self.small_ring(&plan)? } else { self.large_ring()? };
         let filter = WindowedFilter::of(&spec, seed, &plan, ring, records.len());
         Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })

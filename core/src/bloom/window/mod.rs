@@ -7,7 +7,9 @@
 //! * it is found for the whole window: for a time ([`Window::Time`]), until a given number of
 //!   further distinct items were inserted ([`Window::Last`]), or until a given number of further
 //!   rotations ([`Window::Manual`]);
-//! * it is forgotten at most one generation later: after `1 + 1 / generations` windows.
+//! * it is forgotten at most one generation later: after `1 + 1 / generations` windows. With
+//!   [`Window::Last`] a generation has room for mistakes too, and after up to two windows if most
+//!   items are inserted again: these fill generations, and are no further items.
 //!
 //! The false-positive rate is at most the target rate at every moment, and the memory does not grow
 //! with time.
@@ -39,8 +41,8 @@
 //!
 //! **The error budget.** At most `g + 1` generations exist, and each gets an equal part of the
 //! target rate, so the rates of all together are at most the target rate (union bound). A
-//! generation spends seven eighths of its part on its regular layer, for `capacity / g` items. The
-//! rest is a reserve for bursts: the layers of a [scalable
+//! generation spends seven eighths of its part on its regular layer, for `capacity / g` items, with
+//! [`Window::Last`] some more. The rest is a reserve for bursts: the layers of a [scalable
 //! filter](crate::bloom::scalable::ScalableFilter), whose rates add up to at most the reserve
 //! however many there are. `docs/explanation/math.md` has the proof.
 //!

@@ -5,7 +5,7 @@
 //! ```text
 //! header  0 | seed
 //!         1 | error_rate
-//!         2 | millis 48 | regular_capacity 16
+//!         2 | extent 48 | regular_capacity 16
 //!         3 | words behind the header 16 | 0 8 | geometry 16 | generations 8 | rounding 8 | count 8
 //! numbers 0 | number 40 | expansion 16 | kind, refreshes 8
 //!         1 | clock
@@ -18,7 +18,7 @@
 
 use super::filter::{WindowKind, WindowedFilter};
 use super::ring::Ring;
-use super::size::{MILLIS_BITS, NUMBER_BITS};
+use super::size::{EXTENT_BITS, NUMBER_BITS};
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::memory::words::{Headed, Header};
 
@@ -57,7 +57,7 @@ impl WindowedFilter {
     pub(crate) fn pack(self) -> Result<Headed, Self> {
         let Self { generations, capacity_rounding, count, .. } = self;
         let Some([geometry, item]) = self.geometry.to_bytes() else { return Err(self) };
-        let third = self.millis | self.regular_capacity << MILLIS_BITS;
+        let third = self.extent | self.regular_capacity << EXTENT_BITS;
         let last =
             u64::from_le_bytes([0, 0, 0, geometry, item, generations, capacity_rounding, count]);
         let kind = self.kind as u8 | if self.refreshes { REFRESHES } else { 0 };
@@ -93,9 +93,9 @@ impl WindowedFilter {
             words.as_slice().first_chunk().copied().unwrap_or_default();
         let kind = (first >> KIND_SHIFT) as u8;
         Self {
-            regular_capacity: third >> MILLIS_BITS,
+            regular_capacity: third >> EXTENT_BITS,
             error_rate: f64::from_bits(error_rate),
-            millis: low(third, MILLIS_BITS),
+            extent: low(third, EXTENT_BITS),
             seed,
             number: low(first, NUMBER_BITS),
             dropped_bytes,

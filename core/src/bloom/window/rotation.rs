@@ -20,9 +20,11 @@
 //!   what the clock advances. With the same lead it advances by just that. A lead that grows leaves
 //!   it where it was, or earlier. Without the lead, it is what the clock shows, and was at least
 //!   that before.
-//! * **All items are forgotten**: a clock that was ahead once and was set right costs a window the
-//!   time that passed until the next addition, and no more. If nothing is added until the clock has
-//!   reached the opening of the newest generation, windows end later by the lead.
+//! * **All items are forgotten**, later by at most what the clock was set back: the time of the
+//!   filter is never behind the clock. While there are additions, it is at most two slots and twice
+//!   the time between two of them: the time of the filter goes back to the opening of the newest
+//!   generation, and later it may lose a lead of less than a slot. With a larger one, the next
+//!   generation is opened before the clock has reached that opening.
 //!
 //! A clock that was behind and is set right in one step counts once: the step brings it to the
 //! opening or beyond it. A step that leaves it behind counts as time that has passed.
@@ -128,18 +130,11 @@ impl WindowedFilter {
     /// True if the newer generations hold as many distinct items as the window.
     ///
     /// An item that was refreshed is in several generations, but live in one of them only. So the
-    /// live items are the distinct ones, except that an item counts as refreshed too if an older
-    /// generation contains it by mistake. As many mistakes as are likely (the mean and three
-    /// standard deviations of a Poisson distribution) do not keep the oldest generation.
+    /// live items are distinct. One that an older generation contains by mistake counts as
+    /// refreshed, so there may be more distinct items than live ones, and never fewer.
     fn may_forget_oldest(&self) -> bool {
-        let newer = || self.all().skip(1);
-        let distinct: u64 = newer().map(|one| one.live()).sum();
-        let written: u64 = newer().map(|one| one.len()).sum();
-        let mistakes = written as f64 * self.error_rate;
-        let likely = mistakes + 3.0 * mistakes.sqrt();
-        let repeated = written.saturating_sub(distinct);
-        let window = self.spec().capacity;
-        distinct >= window || (written >= window && repeated as f64 <= likely)
+        let newer = self.all().skip(1).map(|one| one.live());
+        newer.fold(0, u64::saturating_add) >= self.extent
     }
 
     /// True if [`WindowedFilter::advance`] would change a filter with a window of time.
@@ -203,7 +198,7 @@ impl WindowedFilter {
         let plan = self.plan();
         let kept = || self.all().skip(dropped);
         let span = now - kept().next().map_or(now, |oldest| oldest.opened);
-        let is_small = is_small(&plan, self.millis, self.number + 1, span)
+        let is_small = is_small(&plan, self.extent, self.number + 1, span)
             && kept().all(|one| one.overflow.is_none());
         let regular = kept().map(|one| one.regular.bytes()).fold(plan.bytes(), u64::saturating_add);
         let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);

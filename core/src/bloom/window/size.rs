@@ -11,8 +11,8 @@ pub(super) const SMALL_BYTES: u64 = 512;
 /// Words of a small ring before its records.
 pub(super) const NUMBERS: usize = 4;
 
-/// Bits that a small ring has for a window of time, in milliseconds: 8,900 years.
-pub(super) const MILLIS_BITS: u32 = 48;
+/// Bits that a small ring has for the length of a window, in items or milliseconds: 8,900 years.
+pub(super) const EXTENT_BITS: u32 = 48;
 /// Bits that it has for the number of its newest generation.
 pub(super) const NUMBER_BITS: u32 = 40;
 /// Bits that it has for the age of a generation, in milliseconds: 34 years.
@@ -40,7 +40,14 @@ pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
     size_with(is_small, regular, generations, overflow)
 }
 
-/// The same for a small or a large ring.
+/// Bytes of a filter with all its generations, without overflow layers, whose regular layers take
+/// `regular` bytes each.
+pub(super) fn complete_bytes(regular: u64, generations: u32) -> u64 {
+    let count = u64::from(generations) + 1;
+    size_bytes(regular.saturating_mul(count), count as usize, 0)
+}
+
+/// [`size_bytes`] for a small or a large ring.
 pub(super) fn size_with(is_small: bool, regular: u64, generations: usize, overflow: u64) -> u64 {
     let generations = generations as u64;
     let structures = if is_small {
@@ -54,9 +61,9 @@ pub(super) fn size_with(is_small: bool, regular: u64, generations: usize, overfl
 /// True if a ring without overflow layers can be small.
 ///
 /// The newest generation has this number. It was opened `span` milliseconds after the oldest.
-pub(super) fn is_small(regular: &BlockedPlan, millis: u64, number: u64, span: u64) -> bool {
+pub(super) fn is_small(regular: &BlockedPlan, extent: u64, number: u64, span: u64) -> bool {
     regular.bytes() <= SMALL_BYTES
-        && millis >> MILLIS_BITS == 0
+        && extent >> EXTENT_BITS == 0
         && number >> NUMBER_BITS == 0
         && span >> AGE_BITS == 0
 }

@@ -125,7 +125,7 @@ impl WindowedFilter {
         let Ring::Large(large) = &self.ring else { return true };
         let oldest = large.older.first().unwrap_or(&large.newest);
         let span = large.newest.opened - oldest.opened;
-        is_small(&self.plan(), self.millis, self.number, span)
+        is_small(&self.plan(), self.extent, self.number, span)
             && large.all().all(|one| one.overflow.is_none())
     }
 

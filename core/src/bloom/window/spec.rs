@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::size::size_bytes;
+use super::size::complete_bytes;
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE, error_of_bits};
 use crate::error::Error;
@@ -32,6 +32,10 @@ pub const MAX_WINDOW_MILLIS: u64 = 1 << 53;
 /// layers only while refreshed items keep the oldest generation from being dropped, and must not
 /// refuse items then.
 const LAST_GROWTH: Growth = Growth::Scaling { expansion: 2 };
+
+/// Standard deviations above the mean for which the generations of a filter with [`Window::Last`]
+/// have room: `3 sqrt(mean)` of a Poisson distribution.
+const DEVIATIONS: f64 = 3.0;
 
 /// The part of a generation's error budget that is reserved for overflow layers.
 ///
@@ -109,11 +113,10 @@ impl WindowSpec {
 
     /// Bytes of the filter with all generations, without overflow layers. `None` for numbers that
     /// are out of range.
-    fn complete_bytes(&self) -> Option<u64> {
+    pub fn complete_bytes(&self) -> Option<u64> {
         let regular = self.regular();
         let geometry = Geometry::new(regular.capacity, regular.error_rate).ok()?;
-        let count = u64::from(self.generations) + 1;
-        Some(size_bytes(geometry.bytes() * count, count as usize, 0))
+        Some(complete_bytes(geometry.bytes(), self.generations))
     }
 
     /// Checks all numbers.
@@ -154,16 +157,18 @@ impl WindowSpec {
     }
 
     /// Checks that one generation can take the items of a whole window: with [`Window::Last`],
-    /// items that are inserted again and again are all in the newest generation. No generation
-    /// takes more there, so such a filter never refuses an item for its number.
+    /// items that are inserted again and again are all in the newest generation, and it takes items
+    /// until `capacity` of them count. At most one in four does not, by mistake, at the largest
+    /// target rate. So such a filter never refuses an item for its number.
     fn check_overflow(&self) -> Result<(), Error> {
         let (Some(overflow), Growth::Scaling { expansion }) = (self.overflow(), self.growth) else {
             return Ok(());
         };
+        let most = if self.window == Window::Last { 2 * self.capacity } else { self.capacity };
         let mut room = self.regular().capacity;
         let mut capacity = overflow.capacity;
         for index in 0.. {
-            if room >= self.capacity || capacity > MAX_CAPACITY {
+            if room >= most || capacity > MAX_CAPACITY {
                 break;
             }
             // The least target rate that a layer can get, whatever the older ones leave.
@@ -187,11 +192,26 @@ impl WindowSpec {
         self.error_rate / f64::from(self.generations + 1)
     }
 
+    /// Items that the regular layers of `generations` generations take together: the capacity, and
+    /// with [`Window::Last`] as many more as are likely to be counted as refreshed by mistake,
+    /// because an older generation seems to contain them. The oldest generation is dropped when
+    /// `capacity` distinct items are *counted* in the newer ones.
+    ///
+    /// An item is tested in all generations before its own, of which half as many are among these
+    /// as there are in all. So the mean is less than half of the target rate per item.
+    fn items_of_window(&self) -> u64 {
+        if self.window != Window::Last || !self.refreshes {
+            return self.capacity;
+        }
+        let mistakes = self.error_rate * self.capacity as f64 / 2.0;
+        self.capacity.saturating_add((mistakes + DEVIATIONS * mistakes.sqrt()) as u64)
+    }
+
     /// The regular layer of a generation.
     pub fn regular(&self) -> Spec {
         let reserve = if self.may_overflow() { RESERVE } else { 0.0 };
         Spec {
-            capacity: self.capacity.div_ceil(self.generations.into()),
+            capacity: self.items_of_window().div_ceil(self.generations.into()),
             error_rate: self.budget() * (1.0 - reserve),
             growth: Growth::Fixed,
         }
@@ -207,8 +227,8 @@ impl WindowSpec {
         })
     }
 
-    /// True if a generation may have more items than its part of the capacity. One that is closed
-    /// by count never has, unless refreshed items are counted twice.
+    /// True if a generation may have more items than its regular layer. One that is closed by count
+    /// never has, unless refreshed items keep the oldest generation from being dropped.
     pub fn may_overflow(&self) -> bool {
         self.growth != Growth::Fixed && (self.window != Window::Last || self.refreshes)
     }

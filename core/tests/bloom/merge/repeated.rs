@@ -38,7 +38,7 @@ fn counts_keep_up_and_rates_stay_within_the_target() {
         let count = f64::from(filters);
         for index in 0..filters {
             let (filter, items) = filled(&empty, per, u64::from(index) << 32, u64::MAX);
-            let estimate = filter.estimate();
+            let estimate = filter.estimate_at(0);
             let error = estimate.standard_error();
             let (len, case) = (filter.len() as f64, format!("{filter:?} of {items}, {estimate:?}"));
             // A difference from the estimate is what was cut, or what was exact at the beginning.

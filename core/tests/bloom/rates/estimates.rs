@@ -14,7 +14,7 @@ struct Differences(Vec<f64>);
 
 impl Differences {
     fn add(&mut self, filter: &AnyFilter, truth: u64) {
-        let estimate = filter.estimate();
+        let estimate = filter.estimate_at(0);
         let difference = estimate.items - truth as f64;
         self.0.push(difference / estimate.standard_error());
     }
@@ -113,12 +113,12 @@ fn estimates_of_sampled_layers_are_as_precise_as_they_say() {
 fn empty_and_full_layers_have_an_estimate() {
     for spec in [fixed(1_000, 0.01), scaling(10, 0.1, 2)] {
         for mut filter in [AnyFilter::from(new(spec, 1)), classic(spec).into()] {
-            let estimate = filter.estimate();
+            let estimate = filter.estimate_at(0);
             assert_eq!((estimate.items, estimate.variance), (0.0, 0.0));
             let len = filter.chunk(0).unwrap().len();
             filter.write_chunk(0, &vec![0xff; len]).unwrap();
-            assert!(filter.estimate().items > 1e15);
-            assert!(filter.estimate().standard_error().is_finite());
+            assert!(filter.estimate_at(0).items > 1e15);
+            assert!(filter.estimate_at(0).standard_error().is_finite());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A clock that is set back: the time of a filter goes on, so that it forgets as promised.
 
+use std::collections::VecDeque;
+
 use bloomline_core::bloom::window::{WindowSpec, WindowedFilter};
 
 use super::{TIME, kinds, spec};
@@ -121,6 +123,91 @@ fn filters_of_other_windows_are_never_due() {
         for clock in [0, START - 1, START, START + WINDOW, u64::MAX] {
             assert!(!it.filter.is_due(clock), "{spec:?} at {clock}");
             assert_eq!(it.filter.lead(), 0);
+        }
+    }
+}
+
+/// Milliseconds between two additions, and how long the clock is ahead.
+const PAUSES: [u64; 2] = [SLOT / 25, SLOT / 5];
+
+/// A filter to which items are added all the time, and when each of them must have expired.
+struct Lateness {
+    it: Clocked,
+    pause: u64,
+    next: u64,
+    added: VecDeque<(String, u64)>,
+    /// The longest time for which an item was found.
+    longest: u64,
+}
+
+impl Lateness {
+    fn new(spec: WindowSpec, pause: u64) -> Self {
+        Self { it: Clocked::new(spec), pause, next: 0, added: VecDeque::new(), longest: 0 }
+    }
+
+    /// Adds items for some milliseconds. None may be found for `most` milliseconds.
+    fn pass(&mut self, millis: u64, most: u64) {
+        for _ in 0..millis / self.pause {
+            self.it.now += self.pause;
+            let item = self.next.to_string();
+            self.next += 1;
+            self.it.insert(&item);
+            self.added.push_back((item, self.it.now));
+            while let Some((item, added)) = self.added.front() {
+                let age = self.it.now - added;
+                if self.it.contains(item) {
+                    assert!(age < most, "{item} is found for {age} ms, not {most}");
+                    self.longest = self.longest.max(age);
+                    break;
+                }
+                self.added.pop_front();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_back_delays_expiry_by_two_slots_at_most() {
+    let growth = Growth::Scaling { expansion: 2 };
+    let mut longest = 0;
+    for (generations, pause) in [(2, PAUSES[0]), (4, PAUSES[0]), (4, PAUSES[1]), (10, PAUSES[1])] {
+        let spec = spec(400, 1e-9, TIME, generations, growth, true);
+        let slot = spec.times().unwrap().1;
+        for back in [1, slot / 3, slot - 1, slot, slot * 3 / 2, slot * 9 / 5, 3 * slot, 1 << 37] {
+            for ahead_for in [pause, slot / 2, slot * 24 / 25, 2 * slot] {
+                let mut it = Lateness::new(spec, pause);
+                let on_time = WINDOW + slot;
+                let most = on_time + back.min(2 * (slot + pause));
+                it.pass(2 * slot + slot * 4 / 5, on_time);
+                it.it.error = back as i64;
+                it.pass(ahead_for, on_time);
+                it.it.error = 0;
+                it.pass(6 * WINDOW, most);
+                longest = longest.max((it.longest.saturating_sub(on_time)) * 100 / slot);
+            }
+        }
+    }
+    // The bound is not far from what happens.
+    assert!(longest > 150, "{longest} % of a slot");
+}
+
+#[test]
+fn steps_back_without_additions_delay_expiry_by_their_sum() {
+    let growth = Growth::Scaling { expansion: 2 };
+    let spec = spec(400, 1e-9, TIME, 4, growth, true);
+    for backs in [[1, 1, 1], [SLOT, 10, SLOT / 2], [WINDOW, 3 * WINDOW, 50 * WINDOW]] {
+        for ahead_for in [0, SLOT - 1, WINDOW] {
+            let mut it = Clocked::new(spec);
+            for back in backs {
+                it.error = back as i64;
+                it.now += ahead_for;
+                it.insert("ahead");
+                it.error = 0;
+                it.insert("item");
+            }
+            let sum: u64 = backs.iter().sum();
+            it.now += WINDOW + SLOT + sum;
+            assert!(!it.contains("item"), "{backs:?}, ahead for {ahead_for}");
         }
     }
 }

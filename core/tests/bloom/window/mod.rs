@@ -7,6 +7,7 @@ use bloomline_core::host::Growth;
 
 mod chunks;
 mod clock;
+mod last;
 mod permits;
 mod rates;
 

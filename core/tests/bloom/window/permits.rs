@@ -2,7 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::window::{Window, WindowedFilter};
-use bloomline_core::host::Growth;
+use bloomline_core::host::{Demand, Growth};
 
 use super::{TIME, kinds, spec};
 
@@ -60,5 +60,32 @@ fn a_generation_more_than_before_needs_a_permit() {
         };
         assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
         assert_eq!((asked, filter.encode_header()), (1, before));
+    }
+}
+
+#[test]
+fn a_filter_needs_the_permit_for_all_its_generations() {
+    for spec in kinds() {
+        let mut complete = WindowedFilter::new(spec, 7, 0, &mut |_| true).unwrap();
+        let header = complete.encode_header();
+        let empty = WindowedFilter::decode_header(&header, &mut |_| true).unwrap();
+        for now in 1..=spec.generations {
+            complete.rotate(now.into(), &mut |_| true).unwrap();
+        }
+        let size = complete.size_bytes();
+        assert!(spec.complete_bytes() == Some(size) && empty.size_bytes() < size);
+        for limit in [size, size - 1] {
+            let permit = &mut |demand: Demand| demand.filter_bytes <= limit;
+            let made = [
+                WindowedFilter::new(spec, 7, 0, permit),
+                WindowedFilter::decode_header(&header, permit),
+                empty.try_clone(permit),
+            ];
+            for result in made {
+                let is_refused = matches!(result, Err(Error::Refused(bytes)) if bytes == size);
+                assert!(is_refused == (limit < size), "{result:?}");
+                assert!(is_refused != result.is_ok(), "{result:?}");
+            }
+        }
     }
 }
