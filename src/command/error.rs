@@ -103,8 +103,10 @@ pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
 pub fn creation(error: Error, limits: &Limits) -> Failure {
     match error {
         Error::ErrorRateTooSmall(rate) => Failure::Formatted(format!(
-            "ERR error rate is too small for this layout: a layer would need {rate:.1e}, \
-             below 1e-15 or capacity / 2^64"
+            "ERR error rate is too small for this layout: a layer would need {:.1e}, \
+             below 1e-15 or capacity / 2^64",
+            // A part of the least number above 0 is rounded to 0.
+            rate.max(f64::from_bits(1))
         )),
         Error::Valkey(ValkeyError::Capacity(capacity)) => Failure::Formatted(format!(
             "ERR could not create filter: capacity {capacity} needs a layer of more than \

@@ -490,7 +490,7 @@ fn sparse_filter_in_the_docs_is_written_and_read() {
     let growth = Growth::Scaling { expansion: 2 };
     let spec = Spec { capacity: 100, error_rate: 0.01, growth };
     let mut filter =
-        AnyFilter::bloomline(spec, 0x0123_4567_89ab_cdef, 1, &mut |_| true).expect("a filter");
+        AnyFilter::bloomline(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
     filter.insert(b"user1", 0, &mut |_| true).expect("an item");
     let header = filter.encode_header();
     let (page, shown) = (page(), hex(&header));

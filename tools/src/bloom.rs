@@ -44,12 +44,16 @@ impl Plan {
         };
         let window = WindowSpec { growth, ..spec };
         window.check()?;
-        let mut layers = layers_for(0, window.regular().layers(), 1)?;
+        let mut layers = layers_for(0, window.regular().layers_of_part(), 1)?;
         let room = layers.iter().map(BlockedPlan::capacity).sum();
         let needed = items.div_ceil(window.generations.into());
         if needed > room {
             let overflow = window.overflow().ok_or(Error::Full(spec.capacity))?;
-            layers.extend(layers_for(needed - room, overflow.layers(), MAX_OVERFLOW_LAYERS)?);
+            layers.extend(layers_for(
+                needed - room,
+                overflow.layers_of_part(),
+                MAX_OVERFLOW_LAYERS,
+            )?);
         }
         let WindowSpec { capacity, error_rate, .. } = window;
         Ok(Self {

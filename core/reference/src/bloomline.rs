@@ -55,10 +55,9 @@ fn field(number: u64, low: u32, count: u32) -> u64 {
 }
 
 impl ModelLayer {
-    fn new(capacity: u64, error: f64) -> Option<Self> {
-        let geometry = Geometry::new(capacity, error).ok()?;
+    fn new(capacity: u64, geometry: Geometry) -> Self {
         let bits = bitvec![u8, Lsb0; 0; geometry.bits() as usize];
-        Some(Self { bits, capacity, geometry, stored: None })
+        Self { bits, capacity, geometry, stored: None }
     }
 
     /// The stored page of a hashed page.
@@ -144,8 +143,8 @@ impl Model {
     pub fn new(spec: Spec, seed: u64) -> Self {
         let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0 };
         let error = spec.error_rate / if spec.growth == Growth::Fixed { 1.0 } else { 2.0 };
-        let layer = ModelLayer::new(spec.capacity, error).expect("a spec in range");
-        model.layers.push(layer);
+        let geometry = Geometry::first(spec.capacity, error).expect("a spec in range");
+        model.layers.push(ModelLayer::new(spec.capacity, geometry));
         model
     }
 
@@ -193,10 +192,8 @@ impl Model {
         if self.newest_len == capacity {
             let Growth::Scaling { expansion } = self.spec.growth else { return Answer::Full };
             let (capacity, error) = self.next(expansion.into());
-            match ModelLayer::new(capacity, error) {
-                Some(layer) => self.layers.push(layer),
-                None => return Answer::CannotGrow,
-            }
+            let Ok(geometry) = Geometry::new(capacity, error) else { return Answer::CannotGrow };
+            self.layers.push(ModelLayer::new(capacity, geometry));
             self.newest_len = 0;
         }
         self.layers.last_mut().expect("at least one").insert(block_hash, pattern);

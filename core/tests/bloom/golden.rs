@@ -61,7 +61,7 @@ const WINDOWED: [&str; 6] =
 fn all() -> Vec<(String, AnyFilter, u64)> {
     let mut all = Vec::new();
     for (name, items) in [("empty", 0), ("one-item", 1), ("full", 16)] {
-        let created = AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, 0, &mut |_| true);
+        let created = AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, &mut |_| true);
         let mut filter = created.unwrap();
         insert(&mut filter, 0, items);
         all.push((format!("bloomline-v3/{name}"), filter, items));

@@ -74,7 +74,7 @@ pub fn own(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Err
 /// A filter whose list grows before its layers do.
 fn sparse() -> Result<Filter, Error> {
     let spec = Spec { capacity: 100, error_rate: 0.01, growth: scaling(2) };
-    AnyFilter::bloomline(spec, 7, 0, &mut granted).map(Filter::from)
+    AnyFilter::bloomline(spec, 7, &mut granted).map(Filter::from)
 }
 
 pub fn classic(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Error> {

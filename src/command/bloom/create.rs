@@ -73,7 +73,7 @@ pub fn create(
             let seed = seed(options.seed)?;
             let mut permit = limits.permit();
             match windowed {
-                None => AnyFilter::bloomline(options.spec, seed, items, &mut permit),
+                None => AnyFilter::bloomline(options.spec, seed, &mut permit),
                 Some(spec) => {
                     WindowedFilter::new(spec, seed, clock::now(), &mut permit).map(AnyFilter::from)
                 }

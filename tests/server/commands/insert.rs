@@ -1,6 +1,6 @@
 //! BF.INSERT: options for a filter that may not exist yet.
 
-use bloomline_harness::{Setup, rows};
+use bloomline_harness::{Setup, for_each_server, rows};
 
 #[test]
 fn a_missing_filter_is_created_with_the_options() {
@@ -85,6 +85,35 @@ fn unusable_numbers_are_refused_even_without_effect() {
         "EXISTS new" => ":0";
         "BF.CARD k" => ":0";
     ]);
+}
+
+/// One item 17 times, more than a list of hashes has, and one item once.
+#[test]
+fn sizes_follow_from_the_items_and_not_the_arguments() {
+    const SAME: &str = "a a a a a a a a a a a a a a a a a";
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for call in [
+            "BF.ADD k a",
+            &format!("BF.INSERT k ITEMS {SAME}"),
+            &format!("BF.INSERT k NONSCALING ITEMS {SAME}"),
+            &format!("BF.INSERT k CAPACITY 39 ITEMS {SAME}"),
+            &format!("BF.MADD k {SAME}"),
+            &format!("BF.BULKADD k FIXED 1 {}", SAME.replace(' ', "")),
+            &format!("BF.BULKADD k FIXED 1 {}", "a".repeat(10_000)),
+        ] {
+            client.ask(call);
+            for _ in 0..2 {
+                assert_eq!(client.ask("BF.INFO k SIZE"), "*[:48]", "{call}");
+                client.ask(&format!("BF.MADD k {SAME}"));
+                assert_eq!(client.ask("COPY k copy"), ":1");
+                client.ok("RENAME copy k");
+            }
+            assert_eq!(client.ask("BF.CARD k"), ":1");
+            client.ask("DEL k");
+        }
+    });
 }
 
 #[test]

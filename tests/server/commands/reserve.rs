@@ -1,6 +1,6 @@
 //! BF.RESERVE: parameters, their limits, and the order of the checks.
 
-use bloomline_harness::{Setup, rows};
+use bloomline_harness::{Setup, for_each_server, matches, rows};
 
 #[test]
 fn a_filter_is_reserved_with_the_given_parameters() {
@@ -86,6 +86,53 @@ fn error_rates_below_the_minimum_of_the_layout_are_refused() {
         "EXISTS k" => ":0";
         "BF.RESERVE k 2e-15 100" => "+OK";
     ]);
+}
+
+/// The least numbers of all: a part of them is 0. RedisBloom's layout has RedisBloom's reply, and
+/// that of valkey-bloom has these rates.
+#[test]
+fn least_error_rates_are_refused_with_the_minimum() {
+    const REPLY: &str = "-ERR error rate is too small for this layout: a layer would need <any>, \
+        below 1e-15 or capacity / 2^64";
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for rate in ["4.9E-324", "1e-323", "9e-323", "1e-310", "1e-300", "9e-16"] {
+            for options in [
+                "",
+                " EXPANSION 1",
+                " NONSCALING",
+                " WINDOW 60",
+                " WINDOW 60 NONSCALING",
+                " LAST",
+                " LAST NOREFRESH",
+                " GENERATIONS 64",
+                " GENERATIONS 64 NONSCALING",
+            ] {
+                for call in [
+                    format!("BF.RESERVE k {rate} 100{options}"),
+                    format!("BF.INSERT k ERROR {rate}{options} ITEMS a"),
+                ] {
+                    let found = client.ask(&call);
+                    assert!(matches(REPLY, &found) && !found.contains("0.0e0"), "{call}: {found}");
+                }
+            }
+            let found = client.ask(&format!("CF.RESERVE k 100 ERROR {rate}"));
+            assert!(found.contains("out of range: 5e-7 or above, below 1"), "{rate}: {found}");
+        }
+        assert_eq!(
+            client.ask("BF.RESERVE k 4.9E-324 100 LAYOUT REDISBLOOM"),
+            "-ERR could not create filter"
+        );
+        assert_eq!(client.ask("BF.RESERVE k 4.9E-324 100 LAYOUT VALKEY-BLOOM"), "+OK");
+
+        let server = Setup::new().module_args("bf-error-rate 4.9E-324").start(kind);
+        let mut client = server.resp2();
+        for call in ["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a", "BF.BULKADD k LINES a"] {
+            let found = client.ask(call);
+            assert!(matches(REPLY, &found), "{call}: {found}");
+        }
+    });
 }
 
 #[test]

@@ -219,7 +219,9 @@ impl Cases {
     fn each(&self, mut see: impl FnMut(&Creation, usize, Frame, String)) {
         for (number, creation) in self.creations.iter().enumerate() {
             for held in 0..=self.missing() {
-                FRAMES.map(|frame| see(creation, held, frame, key(number, held, frame)));
+                for frame in FRAMES {
+                    see(creation, held, frame, key(number, held, frame));
+                }
             }
         }
     }

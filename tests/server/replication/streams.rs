@@ -30,6 +30,7 @@ const CREATIONS: &[Row] = &[
     ("BF.BULKADD k FIXED 1 ab", &[HEADER]),
     (MANY, &[HEADER, MANY]),
     (MANY_PACKED, &[HEADER, MANY_PACKED]),
+    ("BF.MADD k a a a a a a a a a a a a a a a a a", &[HEADER, "BF.ADD k a"]),
     ("BF.INSERT k CAPACITY 1000 ITEMS a", &[HEADER, "BF.ADD k a"]),
     ("BF.INSERT k CAPACITY 10 ERROR 0.1 ITEMS a b", &[HEADER, "BF.MADD k a b"]),
     ("BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c", &[HEADER, "BF.MADD k a b"]),

@@ -37,7 +37,7 @@ pub fn emptied(
         AnyFilter::Bloomline(filter) => {
             host::Filter::new(filter.spec(), filter.seed(), permit).map(Into::into)
         }
-        AnyFilter::Sparse(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), 0, permit),
+        AnyFilter::Sparse(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
         AnyFilter::Windowed(filter) => {
             WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
         }

@@ -213,7 +213,7 @@ impl Numbers {
         let spec = Spec { capacity, error_rate, growth: self.growth() };
         match self.kind.shape {
             Shape::Bloom => {
-                let filter = AnyFilter::bloomline(spec, seed, 0, permit).ok()?;
+                let filter = AnyFilter::bloomline(spec, seed, permit).ok()?;
                 Some((filter.into(), Oracle::Bloom(bloomline::Model::new(spec, seed))))
             }
             Shape::ClassicBloom(_) => {

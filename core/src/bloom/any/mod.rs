@@ -100,13 +100,11 @@ impl From<SparseFilter> for AnyFilter {
 }
 
 impl AnyFilter {
-    /// An empty filter in this project's layout, to which `items` items are about to be added. It
-    /// is sparse if it is small and has room for them then.
-    pub fn bloomline(spec: Spec, seed: u64, items: usize, permit: Permit) -> Result<Self, Error> {
-        let (params, plan) = BlockedParams::first(spec, seed)?;
-        if SparseFilter::planned_bytes(plan.shape(), items as u64).is_some()
-            && let Some(filter) = SparseFilter::with_hashes(params, &plan, iter::empty(), permit)?
-        {
+    /// An empty filter in this project's layout: sparse if its layer is small, whatever number of
+    /// items are about to be added. Some of them may be equal, and the filter would stay dense.
+    pub fn bloomline(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
+        let (params, plan) = BlockedParams::new(spec, seed)?;
+        if let Some(filter) = SparseFilter::with_hashes(params, &plan, iter::empty(), permit)? {
             return Ok(filter.into());
         }
         Filter::with_plan(params, &plan, permit).map(Self::from)

@@ -16,7 +16,7 @@ impl Filter {
     /// [`Error::ErrorRateTooSmall`] for a number of `spec` that is out of range; [`Error::Refused`]
     /// by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
-        let (params, plan) = BlockedParams::first(spec, seed)?;
+        let (params, plan) = BlockedParams::new(spec, seed)?;
         Self::with_plan(params, &plan, permit)
     }
 

@@ -65,6 +65,12 @@ impl Geometry {
         Self { form: SMALL | sectors, ..block }
     }
 
+    /// The same shape with another number of bits per block, at least 1.
+    pub(crate) fn with_bits_per_block(self, bits: u8) -> Self {
+        let item = self.further_blocks() | bits.saturating_sub(1) << BITS_SHIFT;
+        Self { item, ..self }
+    }
+
     /// A layer of one page that is not folded, as two bytes; none for another layer.
     #[inline]
     pub(crate) fn to_bytes(self) -> Option<[u8; 2]> {

@@ -51,13 +51,30 @@ const LEAST_SHARE: u64 = 4;
 pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
 
 impl BlockedParams {
-    /// The first layer of a filter.
+    /// The parameters and the first layer of a filter without a window.
     ///
     /// # Errors
     ///
     /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`] or
     /// [`Error::ErrorRateTooSmall`] for a number that is out of range.
+    pub(crate) fn new(spec: Spec, seed: u64) -> Result<(Self, BlockedPlan), Error> {
+        Self::with_first(spec, seed, Geometry::first)
+    }
+
+    /// The parameters and the first layer of a part of a windowed filter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BlockedParams::new`].
     pub(crate) fn first(spec: Spec, seed: u64) -> Result<(Self, BlockedPlan), Error> {
+        Self::with_first(spec, seed, Geometry::new)
+    }
+
+    fn with_first(
+        spec: Spec,
+        seed: u64,
+        size: impl FnOnce(u64, f64) -> Result<Geometry, Error>,
+    ) -> Result<(Self, BlockedPlan), Error> {
         // The first layer gets half of the target rate, which may be in range although the target
         // rate is not. The condition is written so that NaN fails.
         if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {
@@ -73,7 +90,13 @@ impl BlockedParams {
             return Err(Error::Capacity(capacity));
         }
         let params = Self::of_one_layer(capacity, error_rate, seed, growth.expansion() as u16, 0);
-        params.with_plan(capacity, params.layer_error(0))
+        let error = params.layer_error(0);
+        // A part of the least numbers is 0, which is no target rate.
+        if error < MIN_LAYER_ERROR {
+            return Err(Error::ErrorRateTooSmall(error));
+        }
+        let geometry = size(capacity, error)?;
+        Ok((params, BlockedPlan::new(capacity, geometry)))
     }
 
     /// Of a filter of one layer, which has this expansion, 0 if it does not grow.
@@ -125,7 +148,7 @@ impl BlockedParams {
             next.growth.with_small = u8::try_from(index + 1).unwrap_or(ALL);
         }
         let (capacity, error) = next.planned(last.capacity(), index + 1, capacity);
-        next.with_plan(capacity, error)
+        Ok((next, BlockedPlan::new(capacity, Geometry::new(capacity, error)?)))
     }
 
     /// What the layers have in common once `last` is an older layer.
@@ -164,11 +187,6 @@ impl BlockedParams {
         // budget, for as many items as leave an eighth of that for the bits.
         let most = (budget * (7.0 / 16.0) / COLLISION) as u64;
         (capacity.min(most.max(1)), budget / 2.0)
-    }
-
-    fn with_plan(self, capacity: u64, error: f64) -> Result<(Self, BlockedPlan), Error> {
-        let geometry = Geometry::new(capacity, error)?;
-        Ok((self, BlockedPlan::new(capacity, geometry)))
     }
 
     /// True if an older layer is folded, so that the next one follows a compaction.
@@ -288,7 +306,19 @@ impl Spec {
     /// ```
     pub fn layers(self) -> impl Iterator<Item = Result<BlockedPlan, Error>> {
         // Sizes do not depend on the seed.
-        let mut next = Some(BlockedParams::first(self, 0));
+        Self::layers_from(BlockedParams::new(self, 0))
+    }
+
+    /// The layers of a part of a windowed filter with this spec: of a generation, the regular one
+    /// or the overflow layers.
+    pub fn layers_of_part(self) -> impl Iterator<Item = Result<BlockedPlan, Error>> {
+        Self::layers_from(BlockedParams::first(self, 0))
+    }
+
+    fn layers_from(
+        first: Result<(BlockedParams, BlockedPlan), Error>,
+    ) -> impl Iterator<Item = Result<BlockedPlan, Error>> {
+        let mut next = Some(first);
         let (mut index, mut capacity) = (0, 0u64);
         iter::from_fn(move || {
             let layer = next.take()?;
@@ -314,7 +344,7 @@ impl Spec {
     /// assert!(after.bytes() < before.bytes() / 6);
     /// ```
     pub fn compacted(self, items: u64) -> Option<(BlockedPlan, BlockedPlan)> {
-        let (mut params, mut plan) = BlockedParams::first(self, 0).ok()?;
+        let (mut params, mut plan) = BlockedParams::new(self, 0).ok()?;
         let (mut index, mut len) = (0, items);
         while len > plan.capacity() {
             len -= plan.capacity();

@@ -127,7 +127,7 @@ impl Filter {
         }
         let mut irregular = IrregularRecords::new(records, bytes.len())?;
         let mut plans = Vec::new();
-        let (params, first) = BlockedParams::first(spec, seed)?;
+        let (params, first) = BlockedParams::new(spec, seed)?;
         let params = irregular::layers((params, first), layers, &mut irregular, &mut plans)?;
         let is_regular = !irregular.had_any() && first_byte == 0;
         irregular.finish(bytes.len())?;
@@ -196,7 +196,7 @@ impl SparseFilter {
         if len != items as u64 {
             return Err(HeaderError::Len(len).into());
         }
-        let (params, plan) = BlockedParams::first(spec, seed)?;
+        let (params, plan) = BlockedParams::new(spec, seed)?;
         Ok((params, plan, list))
     }
 }

@@ -45,11 +45,34 @@ fn is_small_size(sectors: u64) -> bool {
     sectors >= 4 && sectors.is_multiple_of(if sectors <= 12 { 2 } else { 4 })
 }
 
+/// The target rate from which a first layer is small if [`MAX_SECTORS`] suffice.
+///
+/// From here on, no filter would take less with blocks: an item of a small layer has at most eight
+/// bits, which are enough for such rates.
+const SMALL_FROM: f64 = 1.0 / (1u64 << 14) as f64;
+
+/// The most sectors of a first layer with a lower target rate.
+///
+/// With these the filter takes as many bytes as with two blocks, the fewest that then suffice. One
+/// number for all capacities and these rates, so that a filter never takes less than one of a
+/// smaller capacity, be they full or lists.
+const FEW_SECTORS: u8 = 24;
+
+/// Where a layer stands, which decides what a small one saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The first layer of a filter without a window. A small one is in one allocation with the
+    /// numbers of the filter, 64 bytes less than these and blocks take, and starts as a list.
+    First,
+    /// Any other layer: its form changes its bits only.
+    Other,
+}
+
 /// Results that a thread caches, by a hash of their arguments: 2 KiB.
 const CACHED: usize = 64;
 
-/// A result: capacity, bits of the target rate, geometry.
-type Cached = (u64, u64, Geometry);
+/// A result: capacity, bits of the target rate, place, geometry.
+type Cached = (u64, u64, Place, Geometry);
 
 /// The most bits per item of a small layer: as many as of a block.
 const MAX_BITS: u8 = BLOCK_SECTORS as u8;
@@ -79,7 +102,8 @@ impl Geometry {
     ///
     /// It is the smallest such geometry, with two exceptions. A layer of a few pages may need less
     /// than the table gives: then, for `error` of 1e-6 or more, it has at most one block per page
-    /// too many. And small layers have certain sizes only, and take an eighth less than blocks.
+    /// too many. And small layers have certain sizes only, and take an eighth less than blocks:
+    /// lookups in blocks take less time.
     ///
     /// # Errors
     ///
@@ -91,6 +115,23 @@ impl Geometry {
     /// from there on, a search in the table. Each thread caches its last results, because a server
     /// may have millions of small filters with a few sets of parameters.
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
+        Self::cached(capacity, error, Place::Other)
+    }
+
+    /// The same for the first layer of a filter without a window, which is small whenever the whole
+    /// filter does not take more then: its numbers, and its bits or its list.
+    ///
+    /// So a filter takes at most 16 bytes, one size of a small layer, less than one of a smaller
+    /// capacity or of a higher target rate.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Geometry::new`].
+    pub fn first(capacity: u64, error: f64) -> Result<Self, Error> {
+        Self::cached(capacity, error, Place::First)
+    }
+
+    fn cached(capacity: u64, error: f64, place: Place) -> Result<Self, Error> {
         thread_local! {
             static LAST: [Cell<Option<Cached>>; CACHED] = const { [const { Cell::new(None) }; CACHED] };
         }
@@ -98,18 +139,19 @@ impl Geometry {
         let slot = mix(capacity ^ bits.rotate_left(32), GOLDEN) as usize % CACHED;
         LAST.with(|last| {
             let cached = last.get(slot).and_then(Cell::get);
-            if let Some((_, _, geometry)) = cached.filter(|it| (it.0, it.1) == (capacity, bits)) {
+            let is_same = |it: &Cached| (it.0, it.1, it.2) == (capacity, bits, place);
+            if let Some((.., geometry)) = cached.filter(is_same) {
                 return Ok(geometry);
             }
-            let geometry = Self::compute(capacity, error)?;
+            let geometry = Self::compute(capacity, error, place)?;
             if let Some(slot) = last.get(slot) {
-                slot.set(Some((capacity, bits, geometry)));
+                slot.set(Some((capacity, bits, place, geometry)));
             }
             Ok(geometry)
         })
     }
 
-    fn compute(capacity: u64, error: f64) -> Result<Self, Error> {
+    fn compute(capacity: u64, error: f64, place: Place) -> Result<Self, Error> {
         if !(1..=MAX_CAPACITY).contains(&capacity) {
             return Err(Error::Capacity(capacity));
         }
@@ -120,32 +162,52 @@ impl Geometry {
         let error_of_bits = error_of_bits(capacity, error)?;
         let row = Row::of(error_of_bits);
         let bits = capacity as f64 * row.bits_per_item(error_of_bits);
-        let blocks = Self::of_blocks(bits, row, capacity, error);
-        Ok(Self::smaller(bits, capacity, error, blocks.bytes()).unwrap_or(blocks))
+        let small = |most| Self::small(bits, capacity, error, most);
+        let blocks = || Self::of_blocks(bits, row, capacity, error);
+        Ok(match place {
+            Place::First => {
+                let most = if error >= SMALL_FROM { MAX_SECTORS } else { FEW_SECTORS };
+                small(most.into()).unwrap_or_else(blocks)
+            }
+            Place::Other => {
+                let blocks = blocks();
+                let eighth_less = blocks.bytes() / SECTOR_BYTES * 7 / 8;
+                small(eighth_less.min(MAX_SECTORS.into())).unwrap_or(blocks)
+            }
+        })
     }
 
     /// The geometry of whole blocks, which have at least about `bits` bits.
+    ///
+    /// The bits per block of a row are those for its blocks per item. If there are fewer blocks, an
+    /// item gets more bits in each, where that is enough.
     fn of_blocks(bits: f64, row: &Row, capacity: u64, error: f64) -> Self {
         let mut blocks = (bits / BLOCK_BITS).ceil() as u64;
         loop {
             let geometry = Self::arrange(blocks.max(1), row);
             // The rate of a few pages differs a little from that of infinitely many, so it is
             // computed.
-            if geometry.blocks() >= WHOLE_PAGES_FROM || fp_rate(&geometry, capacity) <= error {
+            let suffices = |geometry: &Self| fp_rate(geometry, capacity) <= error;
+            if geometry.blocks() >= WHOLE_PAGES_FROM || suffices(&geometry) {
+                return geometry;
+            }
+            let is_short = geometry.blocks_per_item() < row.blocks_per_item;
+            let most = if is_short { MAX_BITS } else { row.bits_per_block };
+            let mut with_more =
+                (row.bits_per_block + 1..=most).map(|bits| geometry.with_bits_per_block(bits));
+            if let Some(geometry) = with_more.find(suffices) {
                 return geometry;
             }
             blocks = geometry.blocks() + 1;
         }
     }
 
-    /// The smallest small layer, which has at least about `bits` bits, and takes at least an eighth
-    /// less than `bytes` bytes: lookups in blocks take less time.
+    /// The smallest small layer, which has at least about `bits` bits, and at most `most` sectors.
     ///
     /// Its number of bits per item is the one of the lowest rate, which leaves most to later
     /// layers.
-    fn smaller(bits: f64, capacity: u64, error: f64, bytes: u64) -> Option<Self> {
+    fn small(bits: f64, capacity: u64, error: f64, most: u64) -> Option<Self> {
         let least = (bits * LEAST_PART / SECTOR_BITS).floor().max(1.0) as u64;
-        let most = (bytes / SECTOR_BYTES * 7 / 8).min(MAX_SECTORS.into());
         let sizes = (least..=most).filter(|&sectors| is_small_size(sectors));
         let best = sizes.map(|sectors| Self::best_of_sectors(sectors as u8, capacity));
         best.filter(|(_, rate)| *rate <= error).map(|(geometry, _)| geometry).next()

@@ -55,7 +55,7 @@ impl CompactShape for BlockedShape {
     }
 
     fn created(params: &BlockedParams) -> Option<(BlockedParams, BlockedPlan)> {
-        BlockedParams::first(params.spec(), params.seed).ok()
+        BlockedParams::new(params.spec(), params.seed).ok()
     }
 
     fn folded(

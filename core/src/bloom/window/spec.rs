@@ -125,8 +125,8 @@ impl WindowSpec {
     ///
     /// [`Error::Capacity`], [`Error::TooFewItems`], [`Error::ErrorRate`], [`Error::Expansion`],
     /// [`Error::Window`] or [`Error::Generations`] for a number that is out of range;
-    /// [`Error::ErrorRateTooSmall`] if a generation that gets all items of a window would need a
-    /// layer of such a rate.
+    /// [`Error::ErrorRateTooSmall`] if a generation, which may get all items of a window, would
+    /// need a layer of such a rate.
     pub fn check(&self) -> Result<(), Error> {
         let Self { capacity, error_rate, growth, window, generations, .. } = *self;
         if !(MIN_GENERATIONS..=MAX_GENERATIONS).contains(&generations) {
@@ -152,15 +152,18 @@ impl WindowSpec {
             Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
                 Err(Error::Expansion(expansion))
             }
-            _ => self.check_overflow(),
+            _ => self.check_layers(),
         }
     }
 
-    /// Checks that one generation can take the items of a whole window: with [`Window::Last`],
-    /// items that are inserted again and again are all in the newest generation, and it takes items
-    /// until `capacity` of them count. At most one in four does not, by mistake, at the largest
-    /// target rate. So such a filter never refuses an item for its number.
-    fn check_overflow(&self) -> Result<(), Error> {
+    /// Checks that a generation can have its regular layer, and that it can take the items of a
+    /// whole window: with [`Window::Last`], items that are inserted again and again are all in the
+    /// newest generation, and it takes items until `capacity` of them count. At most one in four
+    /// does not, by mistake, at the largest target rate. So such a filter never refuses an item for
+    /// its number.
+    fn check_layers(&self) -> Result<(), Error> {
+        let Spec { capacity, error_rate, .. } = self.regular();
+        error_of_bits(capacity, error_rate)?;
         let (Some(overflow), Growth::Scaling { expansion }) = (self.overflow(), self.growth) else {
             return Ok(());
         };

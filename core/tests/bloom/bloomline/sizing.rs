@@ -1,14 +1,19 @@
 //! The sizing rule: its frozen table, its rates and ranges, and 10,000 pinned results.
 
 use bloomline_core::Error;
+use bloomline_core::bloom::bloomline::SparseFilter;
 use bloomline_core::bloom::bloomline::geometry::{Geometry, PAGE_BLOCKS};
 use bloomline_core::bloom::bloomline::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_at_load};
 use bloomline_core::bloom::bloomline::sizing::{
     MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, REVISION, ROWS, Row,
 };
-use bloomline_core::host::{Growth, Spec};
+use bloomline_core::bloom::scalable::size_bytes;
+use bloomline_core::host::{AnyFilter, Growth, Spec};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::forged::with_layers;
 use xxhash_rust::xxh3::Xxh3;
+
+use crate::filters::{fixed, scaling};
 
 /// Bits per item of the classic filter, divided by `log2(1 / error)`: 1 / ln 2.
 const CLASSIC: f64 = std::f64::consts::LOG2_E;
@@ -125,15 +130,17 @@ fn ten_thousand_sizings_are_unchanged() {
         sizings += 1;
         hash.update(&capacity.to_le_bytes());
         hash.update(&error.to_le_bytes());
-        match Geometry::new(capacity, error) {
-            Ok(geometry) => {
-                hash.update(&geometry.pages().to_le_bytes());
-                hash.update(&[geometry.blocks_per_page() as u8]);
-                hash.update(&[geometry.blocks_per_item(), geometry.bits_per_block()]);
-                hash.update(&[geometry.sectors()]);
+        for geometry in [Geometry::first(capacity, error), Geometry::new(capacity, error)] {
+            match geometry {
+                Ok(geometry) => {
+                    hash.update(&geometry.pages().to_le_bytes());
+                    hash.update(&[geometry.blocks_per_page() as u8]);
+                    hash.update(&[geometry.blocks_per_item(), geometry.bits_per_block()]);
+                    hash.update(&[geometry.sectors()]);
+                }
+                Err(Error::ErrorRateTooSmall(_)) => hash.update(b"too small"),
+                Err(other) => panic!("{capacity} items at {error:e}: {other}"),
             }
-            Err(Error::ErrorRateTooSmall(_)) => hash.update(b"too small"),
-            Err(other) => panic!("{capacity} items at {error:e}: {other}"),
         }
     }
     assert_eq!(sizings, 10_000);
@@ -145,7 +152,7 @@ fn ten_thousand_sizings_are_unchanged() {
 }
 
 /// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 2.
-const PINNED: u64 = 259_975_266_897_334_574;
+const PINNED: u64 = 9_348_883_353_207_402_540;
 
 #[test]
 fn layers_of_growing_filters_are_unchanged() {
@@ -176,7 +183,7 @@ fn layers_of_growing_filters_are_unchanged() {
 }
 
 /// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 2.
-const PINNED_GROWTH: u64 = 5_574_924_809_978_061_394;
+const PINNED_GROWTH: u64 = 5_990_458_048_761_231_758;
 
 /// The numbers of the rows of a table of a page.
 fn rows_after(page: &str, head: &str) -> Vec<Vec<f64>> {
@@ -209,25 +216,42 @@ fn examples_of_the_format_description_are_right() {
             "{row:?}"
         );
         assert!(!geometry.is_small(), "{row:?}");
+        assert_eq!(Geometry::first(*capacity as u64, *error), Ok(geometry), "{row:?}");
     }
-    let rows =
-        rows_after(page, "| c | e | blocks without step 6 | s | g |\n|---|---|---|---|---|\n");
-    assert_eq!(rows.len(), 5);
-    for row in rows {
-        let &[capacity, error, blocks, sectors, bits] = &row[..] else { panic!("{row:?}") };
-        let geometry = Geometry::new(capacity as u64, error).unwrap();
-        let (found, most) = (f64::from(geometry.sectors()), blocks * 7.0);
-        assert!(geometry.is_small() && found <= most && found + 8.0 > blocks, "{row:?}");
-        assert_eq!([found, geometry.bits_per_block().into()], [sectors, bits], "{row:?}");
+    // The numbers before the last column, which says what any other layer has.
+    let head =
+        "| c | e | blocks by step 5 | s | g | any other layer |\n|---|---|---|---|---|---|\n";
+    let mut forms = 0;
+    for (form, count) in [("the same", 3), ("blocks", 3)] {
+        let of_form = page.lines().filter(|line| line.ends_with(&format!("| {form} |")));
+        let table = format!("{head}{}", of_form.collect::<Vec<_>>().join("\n"));
+        assert_eq!(rows_after(&table, head).len(), count, "{form}");
+        for row in rows_after(&table, head) {
+            let &[capacity, error, blocks, sectors, bits] = &row[..] else { panic!("{row:?}") };
+            let first = Geometry::first(capacity as u64, error).unwrap();
+            assert!(first.is_small(), "{row:?}");
+            let numbers = [first.sectors(), first.bits_per_block()].map(f64::from);
+            assert_eq!(numbers, [sectors, bits], "{row:?}");
+            let other = Geometry::new(capacity as u64, error).unwrap();
+            match form {
+                "blocks" => assert_eq!(other.blocks() as f64, blocks, "{row:?}"),
+                _ => assert_eq!(other, first, "{row:?}"),
+            }
+            assert_eq!(other.is_small(), sectors <= 7.0 * blocks, "{row:?}");
+            forms += 1;
+        }
     }
+    assert_eq!(rows_after(page, head).len(), forms);
 }
 
 #[test]
 fn full_layers_have_at_most_the_target_rate() {
     for (capacity, error) in sweep() {
-        let Ok(geometry) = Geometry::new(capacity, error) else { continue };
-        let rate = fp_rate(&geometry, capacity);
-        assert!(rate <= error, "{capacity} items at {error:e}: {rate:e}, {geometry:?}");
+        for geometry in [Geometry::first(capacity, error), Geometry::new(capacity, error)] {
+            let Ok(geometry) = geometry else { continue };
+            let rate = fp_rate(&geometry, capacity);
+            assert!(rate <= error, "{capacity} items at {error:e}: {rate:e}, {geometry:?}");
+        }
     }
 }
 
@@ -317,6 +341,93 @@ fn sizes_grow_monotonically_with_the_capacity() {
             |capacity| Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.bytes());
         let sizes: Vec<u64> = capacities().into_iter().map(bytes).collect();
         assert!(sizes.is_sorted(), "{error:e}: {sizes:?}");
+    }
+}
+
+/// A size of small layers: by so much a filter may take less than one that needs less.
+const SIZE_CLASS: u64 = 16;
+
+/// Bytes of a filter of one layer with one item, with half of its capacity, and full.
+fn sizes(spec: Spec) -> [u64; 3] {
+    let layer = spec.layers().next().unwrap().unwrap();
+    let dense = size_bytes(layer.bytes(), 1, layer.shape());
+    [1, spec.capacity.div_ceil(2), spec.capacity]
+        .map(|items| SparseFilter::planned_bytes(layer.shape(), items).unwrap_or(dense))
+}
+
+/// Round rates, and a hundred and fifty others down to the smallest.
+fn rates_of_filters() -> impl Iterator<Item = f64> {
+    let round = [0.25, 0.1, 0.05, 0.02, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-8, 1e-9];
+    let odd = std::iter::successors(Some(0.237), |e| Some(e * 0.81)).take(153);
+    round.into_iter().chain(odd).inspect(|error| assert!(*error > 2e-15))
+}
+
+/// Calls `check` with all capacities up to the first ones that have no small layer at any rate.
+fn each_small_capacity(mut check: impl FnMut(u64)) {
+    (1..700).chain((700..1_200).step_by(7)).for_each(&mut check);
+}
+
+#[test]
+fn filters_take_no_less_than_those_of_a_smaller_capacity() {
+    for error in rates_of_filters() {
+        for spec in [fixed(1, error), scaling(1, error, 2)] {
+            let mut most = [0; 3];
+            each_small_capacity(|capacity| {
+                let sizes = sizes(Spec { capacity, ..spec });
+                for (size, most) in sizes.into_iter().zip(&mut most) {
+                    assert!(size + SIZE_CLASS >= *most, "{sizes:?} of {capacity}, {spec:?}");
+                    *most = size.max(*most);
+                }
+            });
+        }
+    }
+}
+
+/// With the layer that is not the first one, it would have this layer and 96 bytes besides.
+#[test]
+fn small_first_layers_make_no_filter_larger() {
+    let mut smaller = 0;
+    for error in rates_of_filters() {
+        each_small_capacity(|capacity| {
+            let [.., full] = sizes(fixed(capacity, error));
+            let other = Geometry::new(capacity, error).unwrap().bytes() + 96;
+            assert!(full <= other, "{capacity} at {error:e}: {full}, {other}");
+            smaller += u32::from(full < other);
+        });
+    }
+    assert!(smaller > 1_000, "only {smaller} filters are smaller");
+}
+
+#[test]
+fn filters_that_do_not_grow_take_no_more_than_others() {
+    for error in rates_of_filters() {
+        each_small_capacity(|capacity| {
+            let growing = sizes(scaling(capacity, error, 2));
+            for (size, other) in sizes(fixed(capacity, error)).into_iter().zip(growing) {
+                assert!(size <= other + SIZE_CLASS, "{capacity} at {error:e}: {size}, {other}");
+            }
+        });
+    }
+}
+
+/// The forms of the sweeps above are those that filters have.
+#[test]
+fn filters_take_the_sizes_of_their_plans() {
+    for error in [0.25, 0.01, 1e-4, 1e-6, 1e-9] {
+        for capacity in [1, 4, 12, 21, 39, 40, 130, 300, 600] {
+            for spec in [fixed(capacity, error), scaling(capacity, error, 2)] {
+                let mut filter = AnyFilter::bloomline(spec, 7, &mut |_| true).unwrap();
+                let mut items = 0u64..;
+                for (size, len) in sizes(spec).into_iter().zip([1, capacity.div_ceil(2), capacity])
+                {
+                    while filter.len() < len {
+                        let item = items.next().unwrap().to_le_bytes();
+                        filter.insert_item(&item, 0, &mut |_| true).unwrap();
+                    }
+                    assert_eq!((filter.size_bytes(), filter.layer_count()), (size, 1), "{spec:?}");
+                }
+            }
+        }
     }
 }
 

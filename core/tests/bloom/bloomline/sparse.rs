@@ -8,7 +8,7 @@ use bloomline_reference::checks::check::{assert_consistent, assert_equal, bits};
 use crate::filters::{SEED, fixed, new, scaling};
 
 fn sparse(spec: Spec) -> AnyFilter {
-    AnyFilter::bloomline(spec, SEED, 0, &mut |_| true).unwrap()
+    AnyFilter::bloomline(spec, SEED, &mut |_| true).unwrap()
 }
 
 fn item(number: u32) -> [u8; 4] {
@@ -148,11 +148,30 @@ fn batches_with_known_items_leave_a_list_of_its_size() {
     }
 }
 
+/// Neither the number of arguments nor that of calls decides, only that of different items.
 #[test]
-fn many_items_of_a_creation_are_bits_at_once() {
-    let create = |items| AnyFilter::bloomline(scaling(100, 0.01, 2), SEED, items, &mut |_| true);
-    for (items, is_sparse) in [(0, true), (16, true), (17, false)] {
-        assert_eq!(create(items).unwrap().is_sparse(), is_sparse, "{items} items");
+fn form_follows_from_the_items_and_not_from_the_calls() {
+    for spec in [scaling(100, 0.01, 2), fixed(100, 0.01), scaling(39, 0.01, 2), fixed(20, 1e-6)] {
+        let most = most(&new(spec, SEED)) as u32;
+        for distinct in [1, 2, most, most + 1].map(|distinct| distinct.min(spec.capacity as u32)) {
+            for repeats in [1, 2, 17, 600] {
+                let items = (0..distinct).map(item).collect::<Vec<_>>();
+                let call: Vec<_> =
+                    items.iter().copied().cycle().take(items.len() * repeats).collect();
+                let (mut at_once, mut one_by_one) = (sparse(spec), sparse(spec));
+                insert_each(&mut at_once, &call, |answer| {
+                    answer.unwrap();
+                });
+                (0..distinct).for_each(|number| insert(&mut one_by_one, number));
+                assert_equal(&at_once, &one_by_one);
+                let reloaded =
+                    AnyFilter::decode_header(&at_once.encode_header(), &mut |_| true).unwrap();
+                for filter in [&at_once, &one_by_one, &at_once.try_clone(&mut |_| true).unwrap()] {
+                    assert_eq!(filter.is_sparse(), distinct <= most, "{distinct} of {spec:?}");
+                    assert_eq!(filter.size_bytes(), reloaded.size_bytes());
+                }
+            }
+        }
     }
 }
 

@@ -46,7 +46,7 @@ fn rates_when_full(capacity: u64, error_rate: f64, seeds: u64) -> (Geometry, Est
         rate_of_bits(filter.layers().next().unwrap())
     };
     let measured = Estimate::of(&(0..seeds).map(one).collect::<Vec<_>>());
-    let geometry = Geometry::new(capacity, error_rate).unwrap();
+    let geometry = Geometry::first(capacity, error_rate).unwrap();
     (geometry, measured, fp_rate(&geometry, capacity))
 }
 
@@ -88,7 +88,7 @@ fn small_layers_of_every_capacity_have_their_computed_rate() {
     let mut sizes = std::collections::BTreeSet::new();
     for error_rate in [0.25, 0.05, 0.005, 5e-4, 1e-6] {
         for capacity in 1..=400 {
-            let geometry = Geometry::new(capacity, error_rate).unwrap();
+            let geometry = Geometry::first(capacity, error_rate).unwrap();
             if geometry.is_small() {
                 sizes.insert(geometry.sectors());
                 assert_has_computed_rate(capacity, error_rate, 200);

@@ -183,7 +183,7 @@ fn extended() -> Table {
 /// A list of three items.
 fn sparse() -> Table {
     let spec = Spec { capacity: 100, error_rate: 0.01, growth: Kind::Scaling { expansion: 2 } };
-    let mut filter = AnyFilter::bloomline(spec, 7, 0, &mut |_| true).expect("a filter");
+    let mut filter = AnyFilter::bloomline(spec, 7, &mut |_| true).expect("a filter");
     for item in 0..3u32 {
         filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).expect("room");
     }
