@@ -26,8 +26,8 @@ pub fn canonical(text: &[u8]) -> Option<i64> {
     integer(text).filter(|_| is_canonical)
 }
 
-/// What Rust's `str::parse` accepts, as in valkey-bloom: also NaN, and numbers that are too large or
-/// too small, as infinity and 0.
+/// What Rust's `str::parse` accepts, as in valkey-bloom: also NaN, and numbers that are too large
+/// or too small, as infinity and 0.
 pub fn float(text: &[u8]) -> Option<f64> {
     str::from_utf8(text).ok()?.parse().ok()
 }

@@ -253,7 +253,8 @@ impl Life<'_> {
         promises.assert_len(filter);
         // Lists of copies, which the header has too, grow without a permit.
         let listed = if numbers.is_cuckoo() { filter.dump().header.len() as u64 } else { 0 };
-        assert!(filter.size_bytes() <= self.limit + listed, "{} bytes", filter.size_bytes());
+        let demanded = filter.bloom().map_or_else(|| filter.size_bytes(), demand_of);
+        assert!(demanded <= self.limit + listed, "{demanded} bytes");
         let steps = work::take();
         assert!(steps <= MOST_WORK, "{steps} steps of work: {filter:?}");
         if self.is_forged {
@@ -414,7 +415,7 @@ impl Life<'_> {
             let _ = other.compact();
         }
         let result = filter.union(&[&other], &mut |demand| demand.filter_bytes <= limit);
-        assert!(filter.size_bytes() <= limit);
+        assert!(demand_of(filter) <= limit);
         assert!(refusal.is_none() || result.as_ref().err() == refusal.as_ref());
         let is_changed = *result.as_ref().unwrap_or(&false);
         if result.is_ok() {
