@@ -524,7 +524,7 @@ fn own_cuckoo_filter_in_the_docs_is_written_and_read() {
     let spec = CuckooSpec { capacity: 6, error_rate: 0.01, options };
     let mut filter =
         AnyCuckoo::bloomline(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
-    for item in [b"a", b"a", b"a", b"a", b"b"] {
+    for item in [b"a", b"a", b"a", b"a", b"a", b"b"] {
         filter.insert(item, &mut |_| true).expect("an item");
     }
     let header = filter.encode_header();

@@ -132,10 +132,12 @@ impl Model {
         assert_eq!((header.seed, header.tables[0].prefixes()), (self.seed, self.first.prefixes()));
         let (mut rate, mut items, mut iterator) = (0.0, 0, 1);
         for table in &header.tables {
-            let load = table.used + table.list.len() as u64;
+            let bytes;
+            (iterator, bytes) = filter.scan_dump(iterator).expect("the bytes of a table");
+            let occupied = table.occupied(bytes);
+            let load = occupied + table.list.len() as u64;
             rate += load as f64 / table.prefixes() as f64;
-            items += table.used + table.list.values().sum::<u64>();
-            (iterator, _) = filter.scan_dump(iterator).expect("the bytes of a table");
+            items += occupied + table.list.values().sum::<u64>();
             assert_eq!(iterator, 1 + table.start + table.byte_count());
         }
         assert_eq!((filter.scan_dump(iterator), items), (None, self.len()));

@@ -11,20 +11,18 @@ pub const MAX_BITS: u32 = 28;
 
 /// Bytes of a header before its tables, and of a table in it.
 const START: usize = 64;
-const TABLE: usize = 40;
+const TABLE: usize = 32;
 
-/// The most entries of a table of `windows` windows.
+/// The most entries of a table of `windows` windows that is not doubled any more.
 pub fn limit(windows: u64) -> u64 {
     let windows = windows as f64;
-    ((windows * (0.9645 - 2.0 / windows.sqrt()).min(0.92)).floor()).max(1.0) as u64
+    ((windows * (0.9645 - 2.0 / windows.sqrt()).min(0.902)).floor()).max(1.0) as u64
 }
 
 /// The numbers of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub windows: u64,
-    /// Occupied slots.
-    pub used: u64,
     /// Where the bytes of the table begin in those of the filter.
     pub start: u64,
     /// Bits of a slot.
@@ -44,6 +42,14 @@ impl Table {
     /// The prefix of a hash.
     pub fn prefix(&self, hash: u64) -> u64 {
         ((u128::from(hash) * u128::from(self.prefixes())) >> 64) as u64
+    }
+
+    /// Occupied slots, in the bytes of the table.
+    pub fn occupied(&self, bytes: &[u8]) -> u64 {
+        let bit = |bit: u64| bytes[bit as usize / 8] >> (bit % 8) & 1 != 0;
+        let width = u64::from(self.bits);
+        let is_occupied = |slot: &u64| (slot * width..(slot + 1) * width).any(bit);
+        (0..=self.windows).filter(is_occupied).count() as u64
     }
 
     /// Bytes of the slots and of the padding.
@@ -78,7 +84,7 @@ impl Header {
         let word = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().unwrap());
         let (tables, mut lists) = bytes[START..].split_at(TABLE * usize::from(half(18)));
         let tables = (START..START + tables.len()).step_by(TABLE).map(|at| {
-            let (list, rest) = lists.split_at(16 * word(at + 24) as usize);
+            let (list, rest) = lists.split_at(16 * word(at + 16) as usize);
             lists = rest;
             let pair = |entry: &[u8; 16]| {
                 let entry = u128::from_le_bytes(*entry);
@@ -86,10 +92,9 @@ impl Header {
             };
             Table {
                 windows: word(at),
-                used: word(at + 8),
-                start: word(at + 16),
-                bits: bytes[at + 32].into(),
-                spare: bytes[at + 33].into(),
+                start: word(at + 8),
+                bits: bytes[at + 24].into(),
+                spare: bytes[at + 25].into(),
                 list: list.as_chunks().0.iter().map(pair).collect(),
             }
         });
@@ -121,7 +126,7 @@ impl Header {
             bytes.extend(number.to_le_bytes());
         }
         for table in &self.tables {
-            for number in [table.windows, table.used, table.start, table.list.len() as u64] {
+            for number in [table.windows, table.start, table.list.len() as u64] {
                 bytes.extend(number.to_le_bytes());
             }
             bytes.extend([table.bits as u8, table.spare as u8, 0, 0, 0, 0, 0, 0]);

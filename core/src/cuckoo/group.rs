@@ -7,12 +7,12 @@ use crate::error::Error;
 use crate::mask::Mask;
 use crate::permit::Permit;
 
-/// Newest tables whose slots are prefetched before items are inserted or deleted. Older ones are
-/// tested only if those give no answer.
+/// Newest tables whose slots are prefetched before items are searched for. Older ones are tested
+/// only if those give no answer.
 const PREFETCHED_TABLES: usize = 4;
 
 /// Bytes from which the slots of a table are prefetched. Smaller tables are in cache.
-const PREFETCH_FROM: u64 = 1 << 18;
+const PREFETCH_FROM: u64 = 1 << 19;
 
 /// The hashes of the items of a group.
 type Hashes<F> = ArrayVec<HashOf<F>, { Mask::ITEMS }>;
@@ -45,8 +45,8 @@ fn prefetch<T: Slots>(table: &T, hashes: &[T::Hash], items: Mask) {
 
 /// Prefetches the slots of a group in the newest tables.
 #[inline(always)]
-fn prefetch_newest<F: Tables>(filter: &F, hashes: &Hashes<F>) {
-    for table in filter.list().iter().rev().take(PREFETCHED_TABLES) {
+fn prefetch_newest<F: Tables>(filter: &F, hashes: &Hashes<F>, tables: usize) {
+    for table in filter.list().iter().rev().take(tables) {
         prefetch(table, hashes, Mask::below(hashes.len()));
     }
 }
@@ -101,8 +101,10 @@ pub(super) fn insert<F: Tables>(
     mut answer: impl FnMut(Result<bool, Error>),
 ) {
     let (mut hashes, mut effort) = (Hashes::<F>::new(), Effort::default());
+    // Most items go into the newest table without a look at others.
+    let tables = if only_new { PREFETCHED_TABLES } else { 1 };
     while fill(filter, &mut hashes, &mut items) {
-        prefetch_newest(filter, &hashes);
+        prefetch_newest(filter, &hashes, tables);
         for hash in &hashes {
             answer(if only_new {
                 filter.insert_new_hash(hash, &mut effort, permit)
@@ -121,7 +123,7 @@ pub(super) fn remove<F: Tables>(
 ) {
     let (mut hashes, mut kept) = (Hashes::<F>::new(), F::Kept::default());
     while fill(filter, &mut hashes, &mut items) {
-        prefetch_newest(filter, &hashes);
+        prefetch_newest(filter, &hashes, PREFETCHED_TABLES);
         hashes.iter().for_each(|hash| answer(filter.remove_hash(hash, &mut kept)));
     }
 }

@@ -85,3 +85,38 @@ fn every_capacity_is_reached_before_the_filter_grows() {
         assert_eq!(filter.table_count(), 1, "{capacity} items");
     }
 }
+
+/// Bits per item at 1 %, after growth from 1,024 items.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn grown_filters_take_few_bits_at_each_size() {
+    const MOST: [(u64, f64); 17] = [
+        (1_000, 13.0),
+        (2_000, 15.6),
+        (5_000, 14.8),
+        (10_000, 21.7),
+        (20_000, 14.8),
+        (30_000, 16.5),
+        (50_000, 14.7),
+        (80_000, 14.8),
+        (120_000, 16.6),
+        (200_000, 17.4),
+        (300_000, 16.0),
+        (500_000, 16.4),
+        (800_000, 15.4),
+        (1_000_000, 20.0),
+        (1_500_000, 22.8),
+        (2_000_000, 17.1),
+        (3_000_000, 20.1),
+    ];
+    let mut filter = Layout::Bloomline { error_rate: 0.01, is_fixed: false }.create(1_024);
+    let mut inserted = 0;
+    for (items, most) in MOST {
+        for number in inserted..items {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        inserted = items;
+        let bits = filter.size_bytes() as f64 * 8.0 / items as f64;
+        assert!(bits < most, "{bits:.2} bits per item with {items} items");
+    }
+}

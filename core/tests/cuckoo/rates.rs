@@ -37,7 +37,7 @@ fn assert_rate(filter: &AnyCuckoo, target: f64, what: &str) {
 }
 
 /// The targets, and the most bits per item at each in a reserved filter that is full.
-const TARGETS: [(f64, f64); 3] = [(0.01, 9.8), (0.001, 13.1), (1e-4, 17.5)];
+const TARGETS: [(f64, f64); 3] = [(0.01, 10.0), (0.001, 13.4), (1e-4, 17.8)];
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
@@ -57,7 +57,7 @@ fn reserved_filters_keep_their_rate_when_they_are_full() {
                 assert_rate(&filter, target, &format!("{capacity} reserved"));
                 let bits = size as f64 * 8.0 / capacity as f64;
                 // A filter that grows has half of the target for its first table.
-                let most = most_bits + if is_fixed { 0.0 } else { 1.1 };
+                let most = most_bits + if is_fixed { 0.0 } else { 1.15 };
                 assert!(capacity < 100_000 || bits < most, "{target}: {bits:.2} bits per item");
             }
         }

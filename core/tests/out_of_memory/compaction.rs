@@ -66,7 +66,7 @@ fn compaction_without_memory_gives_the_same_filter() {
 }
 
 /// An insertion into a table that is being doubled moves entries with it: the item is stored and
-/// all are moved, or nothing has changed. Of an item with three copies in the new table, the one
+/// all are moved, or nothing has changed. Of an item with four copies in the new table, the one
 /// that is moved there goes to the list.
 #[test]
 fn doubling_moves_entries_to_a_list_or_changes_nothing() {
@@ -85,11 +85,11 @@ fn doubling_moves_entries_to_a_list_or_changes_nothing() {
     // The last items are in the table that is being doubled.
     while is_doubled(&filter) {
         again += 1;
-        (0..3).for_each(|_| retry(&mut filter, items - again));
+        (0..4).for_each(|_| retry(&mut filter, items - again));
     }
     filter.check();
     let Filter::Cuckoo(filter) = filter else { unreachable!() };
-    let copies = |number| if number < items - again { 1 } else { 4 };
+    let copies = |number| if number < items - again { 1 } else { 5 };
     assert!((0..items).all(|number| filter.count(&item(number)) >= copies(number)));
     // Two further tables, each with a longer list of tables; and a list, as it grows.
     assert!(again > 50 && failures >= 6, "{again} items, {failures} failures");

@@ -7,7 +7,7 @@
 //! ```text
 //! slots   0   1   2   3  ...                      i, i + 1: first window      j, j + 1: second window
 //!         |---|---|---|
-//! windows 0: 0, 1     1: 1, 2     2: 2, 3 ...     they overlap, which fills tables to 92 %, not 76 %
+//! windows 0: 0, 1     1: 1, 2     2: 2, 3 ...     they overlap, which fills tables to 90 %, not 76 %
 //! ```
 //!
 //! (E. Porat, B. Shalem, *A Cuckoo Hashing Variant with Improved Memory Utilization and Insertion
@@ -62,6 +62,26 @@ impl Candidates {
         Some(Self { windows, fingerprint: value >> LABEL_BITS })
     }
 
+    /// The candidates in the doubled table of an entry of a table: see [`Candidates::of_entry`].
+    #[inline(always)]
+    pub(super) fn doubled(
+        slot: u64,
+        value: u64,
+        shape: &TableShape,
+        doubled: &TableShape,
+    ) -> Option<Self> {
+        let label = Label::of(value);
+        let own = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
+        let fingerprint = value >> LABEL_BITS;
+        let mixed = mixed(fingerprint, shape);
+        let back = shape.windows - distance_of(mixed, shape.windows);
+        let first = around(own + select(label.choice(), 0, back), shape);
+        let window = 2 * first + (fingerprint >> doubled.fingerprint_bits());
+        let fingerprint = fingerprint & ((1 << doubled.fingerprint_bits()) - 1);
+        let second = around(window + distance_of(mixed, doubled.windows), doubled);
+        Some(Self { windows: [window, second], fingerprint })
+    }
+
     #[inline(always)]
     pub(super) fn prefix(&self, shape: &TableShape) -> u64 {
         self.windows[0] << shape.fingerprint_bits() | self.fingerprint
@@ -82,7 +102,7 @@ impl Candidates {
 
 /// The first value for 0, the second for 1. Without a branch, which would be mispredicted.
 #[inline(always)]
-fn select(choice: u64, first: u64, second: u64) -> u64 {
+pub(super) fn select(choice: u64, first: u64, second: u64) -> u64 {
     first ^ (first ^ second) & choice.wrapping_neg()
 }
 
@@ -117,11 +137,26 @@ pub(super) fn moves(slot: u64, value: u64, shape: &TableShape) -> Option<[(u64, 
 
 /// The distance from the first window of a fingerprint to the second, around the table: 1 to `m -
 /// 1`.
+///
+/// It follows from the bits that the fingerprint keeps in all doublings. So a doubling doubles it,
+/// and an entry moves to about twice its slot, whichever window it is in.
 #[inline(always)]
 fn distance(fingerprint: u64, shape: &TableShape) -> u64 {
-    let mut mixed = (fingerprint + 1).wrapping_mul(FACTORS[0]);
+    distance_of(mixed(fingerprint, shape), shape.windows)
+}
+
+/// A fraction of the windows of a table, which is the same in the doubled table.
+#[inline(always)]
+fn mixed(fingerprint: u64, shape: &TableShape) -> u64 {
+    let kept = fingerprint & ((1 << shape.kept_bits()) - 1);
+    let mut mixed = (kept + 1).wrapping_mul(FACTORS[0]);
     mixed ^= mixed >> 29;
-    1 + high(mixed.wrapping_mul(FACTORS[1]), shape.windows - 1)
+    mixed.wrapping_mul(FACTORS[1])
+}
+
+#[inline(always)]
+fn distance_of(mixed: u64, windows: u64) -> u64 {
+    1 + high(mixed, windows - 1)
 }
 
 /// One of the four slots of an item: twice the number of the window, plus the offset in it.
@@ -147,7 +182,7 @@ impl Label {
 
     /// The number of the window.
     #[inline(always)]
-    fn choice(self) -> u64 {
+    pub(super) fn choice(self) -> u64 {
         u64::from(self.0 >> 1)
     }
 
@@ -181,5 +216,65 @@ impl Labels {
     #[inline(always)]
     pub(super) fn first(self) -> Option<Label> {
         (self.0 != 0).then(|| Label(self.0.trailing_zeros() as u8))
+    }
+}
+
+/// The empty ones of the slots of an item and of those behind its windows.
+///
+/// ```text
+/// bit   0  1      2      3  4      5      6
+/// slot  i  i + 1  i + 2  j  j + 1  j + 2  set if the value of label 0 is that of an empty slot
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room(u8);
+
+/// No label, in [`BEST`].
+const NONE: u8 = 4;
+
+/// The label that an entry takes, for each [`Room`].
+const BEST: [u8; 128] = {
+    let mut best = [NONE; 128];
+    let mut room = 0;
+    while room < 128 {
+        let mut label = 4;
+        let mut least = u8::MAX;
+        while label > 0 {
+            label -= 1;
+            let cost = cost(room as u8, label);
+            if cost <= least {
+                least = cost;
+                best[room] = if cost == u8::MAX { NONE } else { label };
+            }
+        }
+        room += 1;
+    }
+    best
+};
+
+/// What it costs to fill the slot of a label, in windows that have no empty slot then: about half
+/// of one, where nothing is known about the slot before. [`u8::MAX`] if it cannot be filled.
+const fn cost(room: u8, label: u8) -> u8 {
+    let window = room >> (3 * (label >> 1));
+    let [first, second, third] = [window & 1, window >> 1 & 1, window >> 2 & 1];
+    match label & 1 {
+        0 if first == 1 && !(label == 0 && room >> 6 == 1) => 1 + 2 * (1 - second),
+        1 if second == 1 => 2 * (1 - first) + 2 * (1 - third),
+        _ => u8::MAX,
+    }
+}
+
+impl Room {
+    /// The room that is left by `occupied`, in the order of the bits.
+    #[inline(always)]
+    pub(super) fn of(occupied: u64, candidates: &Candidates) -> Self {
+        Self(!occupied as u8 & 0b11_1111 | u8::from(candidates.fingerprint == 0) << 6)
+    }
+
+    /// The label that an entry takes: one whose slot has the fewest occupied neighbours, so that
+    /// the empty slots that are left belong to as many windows as possible.
+    #[inline(always)]
+    pub(super) fn best(self) -> Option<Label> {
+        let label = BEST.get(usize::from(self.0)).copied().unwrap_or(NONE);
+        (label < NONE).then_some(Label(label))
     }
 }

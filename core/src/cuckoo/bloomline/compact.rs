@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 
 use super::BloomlineCuckoo;
 use super::candidates::Candidates;
-use super::insert::{MAX_OWN, Purpose, StoreResult};
+use super::insert::{Purpose, StoreResult};
 use super::list::{ENTRY_BYTES, Entry};
 use super::plan::{MAX_END, MAX_TABLES};
 use super::table::Table;
@@ -29,7 +29,7 @@ const VISITS_PER_SLOT: u64 = 8;
 const MORE_VISITS: u64 = 1 << 16;
 
 /// New entries for which the list of each table has memory before anything changes, besides those
-/// of newer lists. Different items need none, and items of more than four copies are listed before.
+/// of newer lists. Different items need none, and items of more than five copies are listed before.
 const LISTED: u64 = 511;
 
 /// Sizes that are tried for a halved table, the smallest first. One that is rejected costs as much
@@ -44,7 +44,7 @@ impl BloomlineCuckoo {
     ///
     /// Cost: one step per slot, and one per entry and older table. A halved table is built beside
     /// the old one, in memory that is allocated before anything is changed, as is that of lists:
-    /// for all entries of newer lists, and for 511 others per table. Only items of three or four
+    /// for all entries of newer lists, and for 511 others per table. Only items of three to five
     /// copies each can need more. The process ends if there is no memory for a further segment of
     /// such a list, of 16 KiB.
     ///
@@ -276,7 +276,7 @@ impl Table {
 
     /// True if copies of a prefix belong into the list, and it may have that many more.
     fn takes_copies(&self, prefix: u64, copies: u64) -> bool {
-        let is_own = || self.own(&Candidates::of(prefix, &self.shape)).count() >= MAX_OWN;
+        let is_own = || self.has_only_copies(&Candidates::of(prefix, &self.shape));
         self.list.has_room_for(copies) && (self.list.contains(prefix) || is_own())
     }
 

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::BloomlineCuckoo;
-use super::candidates::prefix_of;
+use super::candidates::{Candidates, Label, prefix_of};
 use super::insert::{Purpose, StoreResult};
 use super::list::List;
 use super::plan::{MAX_END, MAX_TABLES};
@@ -274,20 +274,24 @@ impl Table {
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
         for first in (from..end).step_by(GROUP) {
             let after = end.min(first + GROUP as u64);
-            // All entries are read before one is cleared: to read a word that overlaps one just
-            // written takes as long as to store one.
-            let group = source.next_group(&mut (first..after));
-            self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
-            for (taken, &(slot, prefix)) in (0..).zip(&group) {
-                // Only a forged value can stand there: it is dropped.
-                if let Some(prefix) = prefix
-                    && self.store(prefix, Purpose::Take) != StoreResult::Stored
+            let mut taken = 0;
+            for slot in first..after {
+                let value = source.value(slot);
+                if value == 0 {
+                    continue;
+                }
+                // Only a forged value can stand where no item has it: it is dropped.
+                if let Some(moved) = Candidates::doubled(slot, value, &source.shape, &self.shape)
+                    && self.store_doubled(&moved, Label::of(value).choice()) != StoreResult::Stored
                 {
                     source.clear_range(first, slot, taken);
                     return slot;
                 }
+                taken += 1;
             }
-            source.clear_range(first, after, group.len() as u64);
+            // All at once: to read a word that overlaps one just written takes as long as to store an
+            // entry.
+            source.clear_range(first, after, taken);
         }
         end
     }

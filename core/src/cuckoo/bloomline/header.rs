@@ -8,8 +8,8 @@
 //! error_rate  seed  deletes  doubling_at  end
 //!
 //! for each table, oldest first:
-//! 0        8     16     24      32     33     34     40
-//! windows  used  start  listed  width  spare  zeros
+//! 0        8      16      24     25     26     32
+//! windows  start  listed  width  spare  zeros
 //!
 //! for each table, oldest first, for each of its `listed` entries, in ascending order:
 //! 0       8       16
@@ -43,10 +43,10 @@ const REVISION: u16 = 1;
 const FIXED_BYTES: usize = 64;
 
 /// Bytes of a table in a header.
-const RECORD_BYTES: usize = 40;
+const RECORD_BYTES: usize = 32;
 
 impl BloomlineCuckoo {
-    /// The header: everything about the filter but its slots. It has 64 bytes, 40 per table, and 16
+    /// The header: everything about the filter but its slots. It has 64 bytes, 32 per table, and 16
     /// per entry of a list, in one allocation; without memory for it the process ends.
     pub fn encode_header(&self) -> Vec<u8> {
         let mut fields = FieldWriter::<FIXED_BYTES>::new();
@@ -70,7 +70,6 @@ impl BloomlineCuckoo {
         for table in &self.tables {
             let mut fields = FieldWriter::<RECORD_BYTES>::new();
             fields.put(table.shape.windows.to_le_bytes());
-            fields.put(table.used.to_le_bytes());
             fields.put(table.start.to_le_bytes());
             fields.put(table.list.len().to_le_bytes());
             fields.put([table.shape.width, table.shape.spare]);
@@ -83,8 +82,8 @@ impl BloomlineCuckoo {
         bytes
     }
 
-    /// The filter of a header, with all slots empty; `load_chunk` writes them. The
-    /// occupied slots are not counted anew then.
+    /// The filter of a header, with all slots empty; `load_chunk` writes them, and counts those that
+    /// are occupied.
     ///
     /// The bytes may come from anywhere. Nothing is allocated before all numbers are valid and the
     /// permit was granted.
@@ -171,7 +170,6 @@ fn decode_record<'a>(
 ) -> Result<TableRecord<'a>, HeaderError> {
     let mut fields = FieldReader::new(record);
     let windows = u64::from_le_bytes(fields.take());
-    let used = u64::from_le_bytes(fields.take());
     let start = u64::from_le_bytes(fields.take());
     let listed = u64::from_le_bytes(fields.take());
     let [width, spare] = fields.take();
@@ -181,5 +179,5 @@ fn decode_record<'a>(
     let split = usize::try_from(listed).ok().and_then(|listed| entries.split_at_checked(listed));
     let (list, rest) = split.ok_or(length)?;
     *entries = rest;
-    Ok(TableRecord { shape: TableShape { windows, width, spare }, used, start, list })
+    Ok(TableRecord { shape: TableShape { windows, width, spare }, start, list })
 }

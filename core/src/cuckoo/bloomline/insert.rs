@@ -14,17 +14,14 @@ use crate::cuckoo::work;
 const MAX_VISITED: usize = 1_000;
 
 /// The most slots that a search visits in a table with a long list. Of the different items that
-/// fill such a table to its limit, 0.11 % find no slot then (measured with 100,000), and take an
-/// entry of the list. With 32 visits they are 0.5 %, with 48 0.23 %.
+/// fill such a table to its limit, 0.02 % find no slot then (measured with 98,000), and take an
+/// entry of the list. With 32 visits they are 0.2 %, with 48 0.07 %.
 const MAX_VISITED_SHORT: usize = 64;
 
 /// Entries of a list from which on it is long. Different items always find a slot, so only copies
 /// and chosen items make a list long; searches among chosen items fail, and would cost 1,000 visits
 /// each.
 const LONG_LIST: u64 = 64;
-
-/// Own slots of an item from which on further copies are counted in the list.
-pub(super) const MAX_OWN: u32 = 3;
 
 /// Why an entry is stored.
 #[derive(Debug, PartialEq, Eq)]
@@ -98,14 +95,40 @@ impl Table {
             return StoreResult::NoRoom;
         }
         let candidates = Candidates::of(prefix, &self.shape);
-        if self.own(&candidates).count() >= MAX_OWN {
-            return self.store_in_list(prefix, purpose);
-        }
-        if let Some(label) = self.empty(&candidates).first() {
+        if let Some(label) = self.room(&candidates).best() {
             self.fill(&candidates, label);
             return StoreResult::Stored;
         }
         self.store_by_moving(prefix, &candidates, purpose)
+    }
+
+    /// Stores an entry that is moved from the same table before it was doubled: if there is room, in
+    /// its window of the same choice, which begins at about twice the slot.
+    #[inline(always)]
+    pub(super) fn store_doubled(&mut self, candidates: &Candidates, choice: u64) -> StoreResult {
+        if self.list.is_empty()
+            && let Some(label) = self.room_of_choice(candidates, choice).best()
+        {
+            self.fill(candidates, label);
+            return StoreResult::Stored;
+        }
+        self.store_doubled_with_list(candidates, choice)
+    }
+
+    /// [`Table::store_doubled`] if the window is full, or if the list has entries.
+    #[inline(never)]
+    fn store_doubled_with_list(&mut self, candidates: &Candidates, choice: u64) -> StoreResult {
+        let prefix = candidates.prefix(&self.shape);
+        if let Some(stored) = self.store_copy(prefix) {
+            return stored;
+        }
+        match self.room_of_choice(candidates, choice).best() {
+            Some(label) => {
+                self.fill(candidates, label);
+                StoreResult::Stored
+            }
+            None => self.store(prefix, Purpose::Take),
+        }
     }
 
     /// Counts a copy in the list. `None` if the list has no entry of the prefix.
@@ -127,6 +150,9 @@ impl Table {
     ) -> StoreResult {
         if matches!(purpose, Purpose::Move { visits: &mut 0, .. }) {
             return StoreResult::NoRoom;
+        }
+        if self.has_only_copies(candidates) {
+            return self.store_in_list(prefix, purpose);
         }
         match self.move_others(candidates) {
             Ok(()) => StoreResult::Stored,
@@ -165,16 +191,20 @@ impl Table {
     fn move_others(&mut self, candidates: &Candidates) -> Result<(), u64> {
         let mut visited = Visited::new(self.max_visited());
         for label in Label::ALL {
-            if candidates.value(label) != 0 {
-                let slot = candidates.slot(label);
-                visited.visit(slot, self.value(slot), NO_PARENT, label);
-            }
+            let slot = candidates.slot(label);
+            let value = self.value(slot) as u32;
+            let is_possible = candidates.value(label) != 0;
+            visited.visit_if(is_possible, Visit { slot, value, parent: NO_PARENT, label });
         }
         let is_large = self.words.bytes() >= PREFETCH_FROM;
         let mut index = 0;
         while let Some(visit) = visited.get(index) {
             if is_large {
                 self.prefetch_moves(visited.get(index + AHEAD));
+            }
+            if !visited.mark(index, visit.slot) {
+                index += 1;
+                continue;
             }
             let value = u64::from(visit.value);
             if let Some(moves) = moves(visit.slot, value, &self.shape) {
@@ -193,9 +223,11 @@ impl Table {
                     }
                 }
                 for ((slot, label), there) in moves.into_iter().zip(values) {
-                    if label.moved(value) != 0 && !visited.is_near(index, slot) {
-                        visited.visit(slot, there, index, label);
-                    }
+                    let is_new = label.moved(value) != 0 && !visited.is_near(index, slot);
+                    visited.visit_if(
+                        is_new,
+                        Visit { slot, value: there as u32, parent: index, label },
+                    );
                 }
             }
             index += 1;
@@ -226,17 +258,20 @@ impl Table {
     }
 }
 
-/// The slots that a search reached, in order.
+/// The slots that a search reached, in order. A slot may be among them twice, but is searched once.
 struct Visited {
     visits: ArrayVec<Visit, MAX_VISITED>,
     /// The most of them.
     most: usize,
-    /// The numbers of the slots, from 1 on, in a hash table with linear probing.
-    small: [u8; 2 * SMALL_VISITS],
+    /// The numbers of the slots that were searched, from 1 on, in a hash table with linear probing.
+    small: Option<[u8; 2 * SMALL_VISITS]>,
     /// The same for more than [`SMALL_VISITS`]. To clear its 4 KiB takes as long as to visit ten
     /// slots.
     large: Option<[u16; LARGE_CELLS]>,
 }
+
+/// The first visits, which are slots of the new entry. They are few, so all are searched.
+const ROOTS: usize = 4;
 
 /// Visited slots from which on the large set is used.
 const SMALL_VISITS: usize = 128;
@@ -247,7 +282,7 @@ const LARGE_CELLS: usize = 2_048;
 impl Visited {
     #[inline(always)]
     fn new(most: usize) -> Self {
-        Self { visits: ArrayVec::new(), most, small: [0; 2 * SMALL_VISITS], large: None }
+        Self { visits: ArrayVec::new(), most, small: None, large: None }
     }
 
     /// The number of slots.
@@ -269,36 +304,51 @@ impl Visited {
         is_at(index.wrapping_sub(1)) | is_at(index + 1)
     }
 
-    /// Adds a slot, if it is new and there is room.
+    /// Adds a visit if `is_new`, and if there is room. Without a branch on `is_new`, which would be
+    /// mispredicted.
     #[inline(always)]
-    fn visit(&mut self, slot: u64, value: u64, parent: u16, label: Label) {
-        if self.visits.len() < self.most && self.mark(slot) {
-            let _ = self.visits.try_push(Visit { slot, value: value as u32, parent, label });
+    fn visit_if(&mut self, is_new: bool, visit: Visit) {
+        let len = self.visits.len();
+        if len < self.most && self.visits.try_push(visit).is_ok() {
+            self.visits.truncate(len + usize::from(is_new));
         }
     }
 
-    /// Marks a slot as that of the next visit. False if it was visited.
+    /// Marks the slot of the visit with an index as searched. False if it was.
     #[inline(always)]
-    fn mark(&mut self, slot: u64) -> bool {
-        if self.visits.len() >= SMALL_VISITS {
-            return self.mark_large(slot);
+    fn mark(&mut self, index: u16, slot: u64) -> bool {
+        let index = usize::from(index);
+        if index < ROOTS {
+            // Most searches end there.
+            return true;
         }
-        enter(&mut self.small, &self.visits, slot, self.visits.len() + 1)
+        if index >= SMALL_VISITS {
+            return self.mark_large(index, slot);
+        }
+        let small = self.small.get_or_insert_with(|| entered(&self.visits, ROOTS));
+        enter(small, &self.visits, slot, index + 1)
     }
 
     /// [`Visited::mark`] in a long search.
     #[cold]
     #[inline(never)]
-    fn mark_large(&mut self, slot: u64) -> bool {
-        let large = self.large.get_or_insert_with(|| {
-            let mut large = [0; LARGE_CELLS];
-            for (number, visit) in (1..).zip(&self.visits) {
-                enter(&mut large, &self.visits, visit.slot, number);
-            }
-            large
-        });
-        enter(large, &self.visits, slot, self.visits.len() + 1)
+    fn mark_large(&mut self, index: usize, slot: u64) -> bool {
+        let large = self.large.get_or_insert_with(|| entered(&self.visits, index));
+        enter(large, &self.visits, slot, index + 1)
     }
+}
+
+/// A hash table of the numbers of the first visits.
+#[inline(always)]
+fn entered<N: Copy + Default + Into<usize> + TryFrom<usize>, const CELLS: usize>(
+    visits: &[Visit],
+    count: usize,
+) -> [N; CELLS] {
+    let mut cells = [N::default(); CELLS];
+    for (number, visit) in (1..).zip(visits.iter().take(count)) {
+        enter(&mut cells, visits, visit.slot, number);
+    }
+    cells
 }
 
 /// Enters the number of a slot into a hash table of numbers, which has an empty cell. False if the

@@ -1,4 +1,4 @@
-//! Entries without a slot: further copies of an item that has three slots, and entries for
+//! Entries without a slot: further copies of an item that has all its slots, and entries for
 //! which no slot became empty. Different items always find one below the limit of their table;
 //! copies do not, because all copies of an item have the same four slots.
 //!

@@ -29,7 +29,6 @@ pub(super) struct Plan<'a> {
 
 pub(super) struct TableRecord<'a> {
     pub(super) shape: TableShape,
-    pub(super) used: u64,
     pub(super) start: u64,
     /// The list, in the bytes of the header.
     pub(super) list: &'a [[u8; ENTRY_BYTES as usize]],
@@ -63,7 +62,7 @@ impl Plan<'_> {
     pub(super) fn check(&self) -> Result<(), Error> {
         check_error_rate(self.error_rate)?;
         for (index, table) in (0..).zip(&self.tables) {
-            if !table.shape.is_valid() || table.used > table.shape.slots() {
+            if !table.shape.is_valid() {
                 return Err(invalid(CuckooError::Table(index)));
             }
             if !table.has_list() {

@@ -6,11 +6,11 @@
 //! prefix, so `n` entries find it with a probability of at most `n / V` (union bound). At the load
 //! limit `a` this is `4 a / 2^w`:
 //!
-//! | w | rate at a load of 0.92 | bits per item |
+//! | w | rate at a load of 0.902 | bits per item |
 //! |---|---|---|
-//! | 9 | 0.72 % | 9.78 |
-//! | 12 | 0.090 % | 13.04 |
-//! | 16 | 0.0056 % | 17.39 |
+//! | 9 | 0.70 % | 9.98 |
+//! | 12 | 0.088 % | 13.30 |
+//! | 16 | 0.0055 % | 17.74 |
 
 use crate::error::Error;
 
@@ -23,11 +23,15 @@ pub(super) const MIN_BITS: u8 = 7;
 /// The most bits of a slot: two of them and seven bits before them lie in a word of 64 bits.
 pub(super) const MAX_BITS: u8 = 28;
 
-/// Doublings of a table before another one is added.
-const DOUBLINGS: u8 = 4;
+/// Doublings of a table before another one is added, at most.
+const DOUBLINGS: u8 = 6;
 
-/// Windows up to which a table of any number of them is created. Above, the number is a multiple of
-/// a power of two, at most 0.05 % more, so that the table can be halved.
+/// The binary logarithm of the windows of a table in the end, divided by those of the one before.
+const GROWTH: u8 = 4;
+
+/// Windows up to which a table that does not grow has any number of them. Above, the number is a
+/// multiple of a power of two, at most 0.05 % more, so that the table can be halved. That of a
+/// smaller table that grows is one of 32 or more, at most 3 % more, so that a quarter exists.
 const ANY_WINDOWS: u64 = 4_096;
 
 /// The largest capacity, in items.
@@ -65,24 +69,30 @@ impl TableShape {
     /// # Errors
     ///
     /// [`Error::Capacity`], [`Error::CuckooErrorRate`].
-    pub(super) fn first(capacity: u64, share: f64) -> Result<Self, Error> {
+    pub(super) fn first(capacity: u64, share: f64, grows: bool) -> Result<Self, Error> {
         if !(1..=MAX_CAPACITY).contains(&capacity) {
             return Err(Error::Capacity(capacity));
         }
-        let windows = windows_of(capacity);
+        let windows = windows_of(capacity, grows);
         let width = width_of(windows, 0, share).ok_or(Error::CuckooErrorRate(share))?;
         Self { windows, width, spare: 0 }.checked().ok_or(Error::Capacity(capacity))
     }
 
-    /// A table of as many windows as this one, which may use the rate `share` after its doublings.
+    /// The table that is added after this one, which may use the rate `share` after its doublings.
+    /// It ends with 16 times the windows of this one, and begins with as few as possible.
     pub(super) fn next(&self, share: f64) -> Option<Self> {
-        let (last, spare) = (0..=DOUBLINGS).rev().find_map(|spare| {
-            let width = width_of(self.windows, spare, share)?;
-            (width + spare <= MAX_BITS).then_some((width, spare))
+        let (windows, last, spare) = (0..=DOUBLINGS).rev().find_map(|spare| {
+            let halvings = spare.saturating_sub(GROWTH);
+            let windows = self.windows >> halvings;
+            let width = width_of(windows, spare, share)?;
+            let is_possible = width + spare <= MAX_BITS
+                && u32::from(halvings) <= self.windows.trailing_zeros()
+                && windows >= MIN_WINDOWS;
+            is_possible.then_some((windows, width, spare))
         })?;
         // The prefixes of older tables divide those of newer ones.
-        let width = (last + spare).max(self.width);
-        Self { windows: self.windows, width, spare }.checked()
+        let width = (last + spare).max(self.width + spare.saturating_sub(GROWTH));
+        Self { windows, width, spare }.checked()
     }
 
     /// Twice the windows and as many prefixes, if a doubling is left.
@@ -112,6 +122,12 @@ impl TableShape {
         u32::from(self.width) - 2
     }
 
+    /// The bits of a fingerprint that are left after all doublings.
+    #[inline(always)]
+    pub(super) fn kept_bits(&self) -> u32 {
+        self.fingerprint_bits() - u32::from(self.spare)
+    }
+
     /// Prefixes, `V`.
     #[inline(always)]
     pub(super) fn prefixes(&self) -> u64 {
@@ -120,12 +136,13 @@ impl TableShape {
 
     /// Entries at which the table is full.
     pub(super) fn limit(&self) -> u64 {
-        limit(self.windows)
+        let most = if self.spare == 0 { LAST_LOAD } else { PASSING_LOAD };
+        limit(self.windows, most)
     }
 
     /// The rate of the table after all its doublings, when it is full.
     pub(super) fn life_rate(&self) -> f64 {
-        limit(self.windows << self.spare) as f64 / self.prefixes() as f64
+        limit(self.windows << self.spare, LAST_LOAD) as f64 / self.prefixes() as f64
     }
 
     /// Words of the memory: the slots, and 8 bytes behind them at least, so that each slot can be
@@ -140,33 +157,44 @@ impl TableShape {
     }
 }
 
-/// Entries at which a table is full, at least 1: 92 % of the windows, and less in small tables.
+/// The load at which a table is full that is not doubled any more.
 ///
-/// Measured over 200,000 small tables, and 24 million insertions into 60 million windows: no
-/// insertion below the limit failed.
-fn limit(windows: u64) -> u64 {
+/// No insertion below it fails: none of 200,000 small tables, and of 24 million insertions into 60
+/// million windows, failed below 0.92. Searches take longer the fuller a table is; see
+/// docs/explanation/performance.md.
+const LAST_LOAD: f64 = 0.902;
+
+/// The load at which a table is doubled: below [`LAST_LOAD`], since each of its doublings pays for
+/// the searches up to here.
+const PASSING_LOAD: f64 = 0.88;
+
+/// Entries at which a table is full, at least 1: `most` of the windows, and less in small tables.
+fn limit(windows: u64, most: f64) -> u64 {
     let windows = windows as f64;
     // Square roots, unlike logarithms, are exact on every machine.
-    let load = (0.9645 - 2.0 / windows.sqrt()).min(0.92);
+    let load = (0.9645 - 2.0 / windows.sqrt()).min(most);
     ((windows * load).floor() as u64).max(1)
 }
 
 /// Windows of an empty table that takes `capacity` items.
-fn windows_of(capacity: u64) -> u64 {
+fn windows_of(capacity: u64, grows: bool) -> u64 {
     let mut below = MIN_WINDOWS - 1;
     let mut windows = 2 * capacity + 16;
     while windows - below > 1 {
         let middle = below + (windows - below) / 2;
-        if limit(middle) >= capacity {
+        if limit(middle, LAST_LOAD) >= capacity {
             windows = middle;
         } else {
             below = middle;
         }
     }
-    match windows.ilog2() {
-        log2 if windows > ANY_WINDOWS => windows.next_multiple_of(1 << (log2 - 11)),
-        _ => windows,
-    }
+    let log2 = windows.ilog2();
+    let zeros = match windows {
+        ..=ANY_WINDOWS if grows => log2.saturating_sub(5),
+        ..=ANY_WINDOWS => 0,
+        _ => log2 - 11,
+    };
+    windows.next_multiple_of(1 << zeros)
 }
 
 /// The least bits of a slot that a table of `windows * 2^spare` windows needs for the rate `share`.
@@ -177,5 +205,5 @@ fn width_of(windows: u64, spare: u8, share: f64) -> Option<u8> {
 /// The rate of a full table of `windows * 2^spare` windows with slots of `width` bits.
 fn life_rate(windows: u64, width: u8, spare: u8) -> f64 {
     let windows = windows << spare;
-    limit(windows) as f64 / (windows as f64 * (1u64 << (width - 2)) as f64)
+    limit(windows, LAST_LOAD) as f64 / (windows as f64 * (1u64 << (width - 2)) as f64)
 }

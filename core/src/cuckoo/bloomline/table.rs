@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use arrayvec::ArrayVec;
 
-use super::candidates::{Candidates, Label, Labels, prefix_of};
+use super::candidates::{Candidates, Label, Labels, Room, prefix_of, select};
 use super::list::{ENTRY_BYTES, List};
 use super::shape::{MIN_BITS, TableShape};
 use crate::cuckoo::tables::Slots;
@@ -24,6 +24,35 @@ pub(super) const GROUP: usize = 16;
 pub(super) type Occupied = (u64, Option<u64>);
 
 const WORD: usize = size_of::<u64>();
+
+/// The most bits of slots of which three and seven bits before them lie in a word of 64 bits.
+const WORD_OF_THREE: u8 = 19;
+
+/// The first slots of a word: three, or two if three do not fit in.
+#[derive(Clone, Copy)]
+struct Lanes {
+    /// Their lowest bits.
+    low: u64,
+    /// Their highest bits.
+    high: u64,
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn of(width: u8) -> Self {
+        let two = 1 | 1 << width;
+        let low = if width <= WORD_OF_THREE { two | 1 << (2 * width) } else { two };
+        Self { low, high: low << (width - 1) }
+    }
+
+    /// The highest bits of those slots that are not 0.
+    #[inline(always)]
+    fn occupied(self, word: u64) -> u64 {
+        let others = self.high - self.low;
+        // The highest bit is set if any other one is, by the carry.
+        (((word & others) + others) | word) & self.high
+    }
+}
 
 /// A table. Slot `s` is in the bits `s * w..(s + 1) * w` of its bytes, the lowest bit first. The
 /// bits behind the last slot are 0.
@@ -169,30 +198,56 @@ impl Table {
     #[inline(always)]
     pub(super) fn own(&self, candidates: &Candidates) -> Labels {
         let [value, ..] = Label::ALL.map(|label| candidates.value(label));
+        let width = self.shape.width;
+        let pair = value | (value | 1) << width;
+        let pairs = [pair, pair | 2 | 2 << width];
+        let lanes = Lanes::of(width);
+        let [first, second] = candidates.windows.map(|window| self.word(window));
+        let [first, second] = [lanes.occupied(first ^ pairs[0]), lanes.occupied(second ^ pairs[1])];
+        let differs = (first | second << 2) >> (width - 1);
+        let differs = differs | differs >> (width - 1);
         // An empty slot is not an entry of fingerprint 0.
         let is_usable = u8::from(value != 0);
-        let own = self.equal(candidates, [value, value | 1, value | 2, value | 3]);
-        Labels(own.0 & (0b1110 | is_usable))
+        Labels(!differs as u8 & (0b1110 | is_usable))
     }
 
-    /// The empty slots of an item in which it can be.
-    #[inline(always)]
-    pub(super) fn empty(&self, candidates: &Candidates) -> Labels {
-        let is_usable = u8::from(candidates.fingerprint != 0);
-        Labels(self.equal(candidates, [0; 4]).0 & (0b1110 | is_usable))
+    /// True if all slots in which an item can be hold its own value: further copies belong into the
+    /// list.
+    pub(super) fn has_only_copies(&self, candidates: &Candidates) -> bool {
+        self.own(candidates).0 | u8::from(candidates.fingerprint == 0) == 0b1111
     }
 
-    /// The slots of an item that hold these values. One load per window.
+    /// The empty ones of the slots of an item, and of those behind its windows. One load per window
+    /// if the slots are not wide.
     #[inline(always)]
-    fn equal(&self, candidates: &Candidates, values: [u64; 4]) -> Labels {
-        let (width, mask) = (self.shape.width, self.mask());
-        let [first, second] = candidates.windows.map(|window| self.word(window));
-        let slots = [first, first >> width, second, second >> width];
-        let mut equal = 0;
-        for (label, (slot, value)) in slots.into_iter().zip(values).enumerate() {
-            equal |= u8::from((slot ^ value) & mask == 0) << label;
+    pub(super) fn room(&self, candidates: &Candidates) -> Room {
+        let width = self.shape.width;
+        let lanes = Lanes::of(width);
+        let [first, second] = candidates.windows.map(|window| lanes.occupied(self.word(window)));
+        let occupied = (first | second << 3) >> (width - 1);
+        let mut occupied = occupied | occupied >> (width - 1);
+        if width <= WORD_OF_THREE {
+            occupied |= occupied >> (width - 1) & 0b10_0100;
+        } else {
+            let [third, sixth] = candidates.windows.map(|window| self.value(window + 2));
+            occupied =
+                occupied & 0b01_1011 | u64::from(third != 0) << 2 | u64::from(sixth != 0) << 5;
         }
-        Labels(equal)
+        Room::of(occupied, candidates)
+    }
+
+    /// The empty ones of the slots of one window of an item; see [`Room`].
+    #[inline(always)]
+    pub(super) fn room_of_choice(&self, candidates: &Candidates, choice: u64) -> Room {
+        let [first, second] = candidates.windows;
+        let window = select(choice, first, second);
+        let (width, mask, word) = (self.shape.width, self.mask(), self.word(window));
+        let third =
+            if width <= WORD_OF_THREE { word >> (2 * width) } else { self.word(window + 2) };
+        let occupied = |word: u64| u64::from(word & mask != 0);
+        let occupied = occupied(word) | occupied(word >> width) << 1 | occupied(third) << 2;
+        let other = 0b11_1000 >> (3 * choice);
+        Room::of(occupied << (3 * choice) | other, candidates)
     }
 
     /// Puts a value into the slot of a label, which must be empty.
