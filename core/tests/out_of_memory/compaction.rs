@@ -70,7 +70,7 @@ fn compaction_without_memory_gives_the_same_filter() {
 /// that is moved there goes to the list.
 #[test]
 fn doubling_moves_entries_to_a_list_or_changes_nothing() {
-    let mut filter = cuckoo(3_000, 0.01).expect("memory");
+    let mut filter = cuckoo(13_000, 0.01).expect("memory");
     let (mut items, mut again, mut failures) = (0, 0, 0);
     let mut retry = |filter: &mut Filter, number| {
         let item = item(number);
