@@ -101,7 +101,7 @@ pub(super) fn insert<F: Tables>(
     mut answer: impl FnMut(Result<bool, Error>),
 ) {
     let (mut hashes, mut effort) = (Hashes::<F>::new(), Effort::default());
-    // Most items go into the newest table without a look at others.
+    // Most items go into the newest table, and no other is tested.
     let tables = if only_new { PREFETCHED_TABLES } else { 1 };
     while fill(filter, &mut hashes, &mut items) {
         prefetch_newest(filter, &hashes, tables);

@@ -230,8 +230,8 @@ fn most_listed(slots: u64) -> usize {
 }
 
 impl List {
-    /// Makes room for `count` entries of each of some prefixes, after `permit` has granted the bytes
-    /// that this needs in addition to `granted`.
+    /// Makes room for `count` entries of each of some prefixes, after `permit` has granted the
+    /// bytes that this needs in addition to `granted`.
     ///
     /// # Errors
     ///
@@ -257,8 +257,8 @@ impl List {
 }
 
 impl Table {
-    /// The prefixes that an insertion of a hash may add to the list of a doubled table: its own, and
-    /// those in the `slots` slots of this table that move with it, from `from` on.
+    /// The prefixes that an insertion of a hash may add to the list of a doubled table: its own,
+    /// and those in the `slots` slots of this table that move with it, from `from` on.
     fn drained_prefixes(&self, from: u64, slots: u64, hash: u64) -> ArrayVec<u64, MOST_LISTED> {
         let end = from.saturating_add(slots).min(self.shape.slots());
         let mut prefixes = ArrayVec::from_iter([prefix_of(hash, &self.shape)]);
@@ -289,8 +289,8 @@ impl Table {
                 }
                 taken += 1;
             }
-            // All at once: to read a word that overlaps one just written takes as long as to store an
-            // entry.
+            // All at once: to read a word that overlaps one just written takes as long as to store
+            // an entry.
             source.clear_range(first, after, taken);
         }
         end

@@ -82,8 +82,8 @@ impl BloomlineCuckoo {
         bytes
     }
 
-    /// The filter of a header, with all slots empty; `load_chunk` writes them, and counts those that
-    /// are occupied.
+    /// The filter of a header, with all slots empty; `load_chunk` writes them, and counts those
+    /// that are occupied.
     ///
     /// The bytes may come from anywhere. Nothing is allocated before all numbers are valid and the
     /// permit was granted.

@@ -102,8 +102,8 @@ impl Table {
         self.store_by_moving(prefix, &candidates, purpose)
     }
 
-    /// Stores an entry that is moved from the same table before it was doubled: if there is room, in
-    /// its window of the same choice, which begins at about twice the slot.
+    /// Stores an entry that is moved from the same table before it was doubled: if there is room,
+    /// in its window of the same choice, which begins at about twice the slot.
     #[inline(always)]
     pub(super) fn store_doubled(&mut self, candidates: &Candidates, choice: u64) -> StoreResult {
         if self.list.is_empty()
