@@ -78,7 +78,7 @@ fn short(number: f64) -> String {
 /// What a sizing revision is that no filter may have.
 fn sizing_kind(revision: u16) -> &'static str {
     match revision {
-        1 => "that of builds before the first release, whose filters are not read",
+        1 | 2 => "that of builds before the first release, whose filters are not read",
         _ => "unknown",
     }
 }

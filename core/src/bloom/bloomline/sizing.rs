@@ -16,7 +16,7 @@ use crate::hash::xxh3::{COLLISION, GOLDEN, mix};
 use crate::simd::BLOCK_SECTORS;
 
 /// Revision of the sizing rule in this file, stored in the header of every filter.
-pub const REVISION: u16 = 2;
+pub const REVISION: u16 = 3;
 
 /// The largest capacity of a layer: 2^40 items.
 pub const MAX_CAPACITY: u64 = 1 << 40;

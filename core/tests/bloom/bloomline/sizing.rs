@@ -146,12 +146,12 @@ fn ten_thousand_sizings_are_unchanged() {
     assert_eq!(sizings, 10_000);
     assert_eq!(
         (REVISION, hash.digest()),
-        (2, PINNED),
+        (3, PINNED),
         "sizes changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 2.
+/// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 3.
 const PINNED: u64 = 9_348_883_353_207_402_540;
 
 #[test]
@@ -177,12 +177,12 @@ fn layers_of_growing_filters_are_unchanged() {
     }
     assert_eq!(
         (REVISION, layers, hash.digest()),
-        (2, 1_090, PINNED_GROWTH),
+        (3, 1_090, PINNED_GROWTH),
         "layers changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 2.
+/// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 3.
 const PINNED_GROWTH: u64 = 5_990_458_048_761_231_758;
 
 /// The numbers of the rows of a table of a page.

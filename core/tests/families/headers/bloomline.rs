@@ -70,6 +70,7 @@ pub(super) fn tables() -> [Table; 3] {
 pub(super) fn common(valid: &[u8]) -> Vec<(Vec<u8>, Error)> {
     let mut rows = vec![
         row(valid, 10, 1u16, Sizing(1)),
+        row(valid, 10, 2u16, Sizing(2)),
         row(valid, 12, 2u8, Growth(2)),
         // A fixed filter has no expansion, and a scaling one has one.
         row(valid, 12, 0u8, Error::Expansion(2)),
@@ -246,5 +247,6 @@ fn builds_before_the_first_release_are_named() {
     let text = "sizing revision 1 is that of builds before the first release, whose filters are not \
                 read";
     assert_eq!(Sizing(1).to_string(), text);
-    assert_eq!(Sizing(REVISION + 1).to_string(), "sizing revision 3 is unknown");
+    assert_eq!(Sizing(2).to_string(), text.replace('1', "2"));
+    assert_eq!(Sizing(REVISION + 1).to_string(), "sizing revision 4 is unknown");
 }
