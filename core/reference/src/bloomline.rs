@@ -5,6 +5,7 @@
 //! hash, bit indexes, answers and growth.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
+use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::fold::Fold;
 use bloomline_core::bloom::bloomline::geometry::Geometry;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
@@ -141,11 +142,23 @@ impl ModelLayer {
 
 impl Model {
     pub fn new(spec: Spec, seed: u64) -> Self {
-        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0 };
+        Self::with_first(spec, seed, Geometry::first)
+    }
+
+    /// An empty part of a generation of a windowed filter.
+    pub fn part(spec: Spec, seed: u64) -> Self {
+        Self::with_first(spec, seed, Geometry::new)
+    }
+
+    fn with_first(
+        spec: Spec,
+        seed: u64,
+        size: impl FnOnce(u64, f64) -> Result<Geometry, Error>,
+    ) -> Self {
         let error = spec.error_rate / if spec.growth == Growth::Fixed { 1.0 } else { 2.0 };
-        let geometry = Geometry::first(spec.capacity, error).expect("a spec in range");
-        model.layers.push(ModelLayer::new(spec.capacity, geometry));
-        model
+        let geometry = size(spec.capacity, error).expect("a spec in range");
+        let layers = vec![ModelLayer::new(spec.capacity, geometry)];
+        Self { spec, seed, layers, newest_len: 0 }
     }
 
     /// Capacity and target rate of the next layer.

@@ -104,7 +104,7 @@ impl Model {
         let (budget, capacity) = self.share();
         let error_rate = if self.may_overflow() { budget * 0.875 } else { budget };
         let spec = Spec { capacity, error_rate, growth: Growth::Fixed };
-        let regular = bloomline::Model::new(spec, self.seed);
+        let regular = bloomline::Model::part(spec, self.seed);
         Generation { regular, overflow: None, live: 0, opened }
     }
 
@@ -249,7 +249,7 @@ impl Model {
         }
         let overflow = newest.overflow.get_or_insert_with(|| {
             let capacity = capacity.saturating_mul(u64::from(expansion));
-            bloomline::Model::new(Spec { capacity, error_rate: budget * 0.125, growth }, seed)
+            bloomline::Model::part(Spec { capacity, error_rate: budget * 0.125, growth }, seed)
         });
         let last = overflow.layers.last().expect("at least one");
         if overflow.newest_len == last.capacity && overflow.layers.len() >= MAX_OVERFLOW_LAYERS {

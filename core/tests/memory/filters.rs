@@ -80,6 +80,7 @@ fn windowed_filter_takes_8_bytes_per_generation_or_64_in_a_large_ring() {
             true
         };
         let mut filter = WindowedFilter::new(spec, 7, 0, &mut permit).unwrap();
+        assert_eq!(demanded.take(), spec.complete_bytes());
         let mut before = filter.size_bytes();
         for item in 0..500u64 {
             if window == Window::Manual && item % 60 == 0 {

@@ -251,10 +251,8 @@ impl Life<'_> {
             oracle.assert_equal(filter, self.now);
         }
         promises.assert_len(filter);
-        // Lists of copies, which the header has too, grow without a permit.
-        let listed = if numbers.is_cuckoo() { filter.dump().header.len() as u64 } else { 0 };
         let demanded = filter.bloom().map_or_else(|| filter.size_bytes(), demand_of);
-        assert!(demanded <= self.limit + listed, "{demanded} bytes");
+        assert!(demanded <= self.limit, "{demanded} bytes");
         let steps = work::take();
         assert!(steps <= MOST_WORK, "{steps} steps of work: {filter:?}");
         if self.is_forged {
