@@ -410,6 +410,26 @@ fn filters_that_do_not_grow_take_no_more_than_others() {
     }
 }
 
+#[test]
+fn filters_that_do_not_grow_save_what_the_page_says() {
+    let saving = |capacity, error| {
+        let [[.., fixed], [.., growing]] =
+            [fixed(capacity, error), scaling(capacity, error, 2)].map(sizes);
+        1.0 - fixed as f64 / growing as f64
+    };
+    let percent = |error| (saving(1_000_000, error) * 100.0).round();
+    let page = include_str!("../../../../docs/how-to/choosing.md");
+    let text = format!(
+        "Saves {} % at an error rate of 0.01 % and {} % at 1 %. Small",
+        percent(1e-4),
+        percent(0.01)
+    );
+    assert!(page.contains(&text), "the page does not say: {text}");
+    let [least, most] = [f64::min, f64::max]
+        .map(|of| (1..1_000).map(|capacity| saving(capacity, 0.1)).reduce(of).unwrap());
+    assert!(least == 0.0 && (0.32..0.34).contains(&most), "{least} to {most}");
+}
+
 /// The forms of the sweeps above are those that filters have.
 #[test]
 fn filters_take_the_sizes_of_their_plans() {
