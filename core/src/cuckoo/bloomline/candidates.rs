@@ -232,6 +232,7 @@ pub(super) struct Room(u8);
 const NONE: u8 = 4;
 
 /// The label that an entry takes, for each [`Room`].
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const BEST: [u8; 128] = {
     let mut best = [NONE; 128];
     let mut room = 0;
