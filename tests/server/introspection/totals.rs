@@ -46,9 +46,11 @@ fn sum(client: &mut Client, keys: &[String]) -> Totals {
         let (start, numbers) = match family {
             Family::Bloom => {
                 let has_window = client.ask(&format!("BF.STATS {key} window")) != "*[$6 window _]";
-                let mut info = |field| info_field(client, key, field);
-                let [layers, capacity, bytes] = ["FILTERS", "CAPACITY", "SIZE"].map(&mut info);
-                let items = if has_window { stored_items(client, key) } else { info("ITEMS") };
+                let [mut layers, mut items, mut capacity, bytes] =
+                    ["FILTERS", "ITEMS", "CAPACITY", "SIZE"].map(|it| info_field(client, key, it));
+                if has_window {
+                    [layers, items, capacity] = stored(client, key);
+                }
                 let numbers =
                     [1, layers, items, capacity, bytes, has_window.into(), is_own, is_valkeys];
                 (0, numbers.to_vec())
@@ -68,13 +70,12 @@ fn sum(client: &mut Client, keys: &[String]) -> Totals {
     sum
 }
 
-/// The items of a windowed filter: also those that have expired, which are in the total until their
-/// generation is dropped.
-fn stored_items(client: &mut Client, key: &str) -> u64 {
+/// Layers, items and capacity of a windowed filter with those of expired generations, which are in
+/// the totals until they are dropped.
+fn stored(client: &mut Client, key: &str) -> [u64; 3] {
     let filter = AnyFilter::decode_header(&header(client, key), &mut |_| true);
     let filter = filter.expect("the header of a filter");
-    let windowed = filter.windowed().expect("a windowed filter");
-    windowed.generations().fold(0, |sum, (_, one)| sum.saturating_add(one.live()))
+    [filter.layer_count().into(), filter.len(), filter.capacity()]
 }
 
 /// What a cuckoo filter in RedisBloom's layout takes besides `Size` of CF.INFO: 8 bytes for each
