@@ -102,6 +102,37 @@ class Figures:
             yield [row, *(f"{number(statistics.median(times))} / {number(max(times))}" for times in runs)]
 
 
+def largest(run):
+    """The tables of calls whose time grows with two quantities: of packed items by their bytes, and others."""
+    packed, others = {}, []
+    for table in run["tables"]:
+        of, _, kind = table["title"].partition(": ")
+        for row in table["rows"] if of == "largest" else []:
+            rounds = row["columns"]["bloomline"]["rounds"]
+            if kind == "ms":
+                others.append([row["name"], number(max(rounds))])
+            else:
+                packed.setdefault(kind, {})[row["name"]] = max(rounds, default=None)
+    heads = list(next(iter(packed.values()), {}))
+    lines = [[kind, *in_proportion(cells)] for kind, cells in packed.items()]
+    tables = [("one call, ms by the bytes of its items", heads, lines), ("other calls", ["ms"], others)]
+    return [aligned(corner, heads, lines) for corner, heads, lines in tables if lines]
+
+
+def in_proportion(cells):
+    """The texts of a row. A call that was not made takes the time of the longest one that was, in proportion to its bytes."""
+    for size, time in cells.items():
+        if time is not None:
+            per_byte = time / in_bytes(size)
+        yield number(time) if time is not None else f"~{number(per_byte * in_bytes(size))}"
+
+
+def in_bytes(size):
+    """The bytes of a size as the bench writes it."""
+    count, unit = size.split()
+    return int(count) * {"bytes": 1, "KB": 10**3, "MB": 10**6}[unit]
+
+
 def aligned(corner, heads, lines):
     """A table in Markdown that is readable as plain text."""
     lines = [[corner, *heads], *lines]
@@ -116,12 +147,11 @@ def aligned(corner, heads, lines):
 
 def page(run):
     """The page with the tables of a run."""
-    names = ["one layer of", "layers", "items in the call", "largest"]
-    one, layers, packed, largest = (Figures(run, name) for name in names)
+    names = ["one layer of", "layers", "items in the call"]
+    one, layers, packed = (Figures(run, name) for name in names)
     text = PAGE.read_text()
-    if largest.rows:
-        rows = aligned("one call, the longest run", ["ms"], largest.longest())
-        text = filled(text, "latency-largest", f"{made_by(run)}\n\n{rows}")
+    if tables := largest(run):
+        text = filled(text, "latency-largest", "\n\n".join([made_by(run), *tables]))
     if not one.rows:
         return text
     whole = [

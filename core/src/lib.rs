@@ -151,6 +151,7 @@ pub mod permit;
 pub mod simd;
 pub mod spec;
 pub mod stream;
+pub mod work;
 
 pub use error::Error;
 pub use spec::Layout;

@@ -127,7 +127,10 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
         ("layers: 3 × 1 MB, untouched", "BF.MADD", ours, 117.0),
         ("layers: 3 × 1 MB, untouched", "BF.INFO", ours, 0.0123),
         ("items in the call: 1,000", "BF.BULKADD", ours, 0.1, 9.0, 0.3),
-        ("largest: ms", "BF.MERGE", ours, 17.1),
+        ("largest: BF.BULKEXISTS, 9 layers", "1 KB", ours, 5.0, 6.0),
+        ("largest: BF.BULKEXISTS, 9 layers", "80 KB", ours, 240.0),
+        ("largest: BF.BULKEXISTS, 9 layers", "1 MB", ours),
+        ("largest: ms", "BF.MERGE", ours, 17.1, 18.2),
     )
     before, after = latency.PAGE.read_text(), latency.page(run)
     block = re.compile(r"<!-- (latency(?:-packed|-largest)?): begin -->.*?<!-- \1: end -->", re.S)
@@ -143,6 +146,8 @@ def test_the_page_of_latencies_shows_a_run_and_changes_nowhere_else():
     assert f"{table}\nBelow 1 ms: BF.CARD. Below 10 ms: BF.STATS; BF.MEXISTS.\n" in after
     assert "| BF.MADD |      117 |\n\nBelow 1 ms: BF.INFO.\n" in after
     assert "| BF.BULKADD        | 0.300 / 9.00 |" in after
+    assert "| BF.BULKEXISTS, 9 layers                | 6.00 |   240 | ~3,000 |\n" in after
+    assert "| BF.MERGE    | 18.2 |\n" in after
 
 
 def test_every_chart_is_one_that_the_program_writes():

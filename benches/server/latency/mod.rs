@@ -16,7 +16,8 @@
 //! no page is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with
 //! pseudo-random bits, half of which are set, as in a full filter.
 //!
-//! The title of a group is that of the table, a colon, the column of the page, and the state.
+//! The title of a group is that of the table, a colon, the column of the page, and the state. In
+//! `largest` it is the row of the page, and the rows of the group are its columns.
 //!
 //! | file | idea |
 //! |---|---|
@@ -24,11 +25,13 @@
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `packed` | calls of packed items, by their number |
 //! | `largest` | calls whose time grows with two quantities |
+//! | `many` | filters of as many layers or tables as there can be |
 //! | `calls` | rows that several of them have |
 
 mod calls;
 mod largest;
 mod layers;
+mod many;
 mod packed;
 mod sizes;
 

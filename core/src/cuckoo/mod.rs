@@ -9,7 +9,6 @@ pub mod options;
 mod rdb;
 pub mod redisbloom;
 mod tables;
-pub mod work;
 
 use std::ptr::NonNull;
 
@@ -23,6 +22,7 @@ use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;
+pub use crate::work;
 
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {

@@ -68,3 +68,5 @@ mod valkey {
 }
 /// Windowed filters.
 mod window;
+/// How much work one call does.
+mod work;

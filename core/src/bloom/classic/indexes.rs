@@ -4,6 +4,12 @@ use std::marker::PhantomData;
 
 use crate::hash::Pair;
 use crate::math::scale::scale;
+use crate::work;
+
+/// Bits that are tested without a branch between them, after the first part of an item's bits. Down
+/// to a rate of 1e-11 that is all of them. Fewer take longer if all bits of an item are set; see
+/// docs/explanation/performance.md.
+const TOGETHER: u32 = 32;
 
 /// A divisor that gives remainders by two multiplications instead of a division (Barrett, 1986).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +99,7 @@ impl<R: Reduction> Indexes<R> {
         if self.modulus.value.div_ceil(64) > words.len() as u64 {
             return false;
         }
+        work::count(count.into());
         let mut missing = 0;
         for _ in 0..count {
             let (word, bit) = self.next_bit();
@@ -101,5 +108,29 @@ impl<R: Reduction> Indexes<R> {
             missing |= !unsafe { words.get_unchecked(word) } & bit;
         }
         missing == 0
+    }
+
+    /// The same, with a branch after each [`TOGETHER`] bits: in a layer that does not contain the
+    /// item, hardly any further bits are tested, however many the item has.
+    #[inline(always)]
+    pub fn are_all_set(&mut self, words: &[u64], count: u32) -> bool {
+        if count <= TOGETHER {
+            return self.are_next_set(words, count);
+        }
+        self.are_many_set(words, count)
+    }
+
+    /// [`Indexes::are_all_set`] for many bits. Not inlined, so that few bits are tested as fast as
+    /// without it.
+    #[inline(never)]
+    fn are_many_set(mut self, words: &[u64], count: u32) -> bool {
+        let mut left = count;
+        while left > TOGETHER {
+            if !self.are_next_set(words, TOGETHER) {
+                return false;
+            }
+            left -= TOGETHER;
+        }
+        self.are_next_set(words, left)
     }
 }

@@ -126,7 +126,7 @@ impl<S: ClassicShape> LayerShape for S {
         let first = layer.first();
         // If there are fewer than `PLAIN` bits, none is left.
         let rest = layer.shape.hashes() - first;
-        layer.reduced(spot, first).are_next_set(layer.words.as_slice(), rest)
+        layer.reduced(spot, first).are_all_set(layer.words.as_slice(), rest)
     }
 
     #[inline(always)]
