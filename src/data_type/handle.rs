@@ -143,11 +143,8 @@ impl<T: Outcome, U> Outcome for (T, U) {
 /// Every filter passes here when it is created or loaded, and after each change.
 #[inline]
 fn check<F: DataType>(filter: &F) {
-    // Without memory for the check nothing is known of the filter.
     #[cfg(feature = "audit")]
-    if let Err(error) = filter.check()
-        && !matches!(error, bloomline_core::Error::OutOfMemory(_))
-    {
+    if let Err(error) = filter.check() {
         crate::server::log::warning(&format!("invalid filter: {error}; {filter:?}"));
         std::process::abort();
     }

@@ -22,7 +22,6 @@ use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;
-pub use crate::work;
 
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {

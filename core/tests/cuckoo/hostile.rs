@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::work;
 use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::work;
 use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::checks::encodings::assert_cuckoo_carried;
 use bloomline_reference::random::Random;

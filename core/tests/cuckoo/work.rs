@@ -4,8 +4,8 @@
 
 use bloomline_core::Error;
 use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
-use bloomline_core::cuckoo::work;
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::work;
 use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::cuckoo_header::{Header, Table};
 use bloomline_reference::random::Random;

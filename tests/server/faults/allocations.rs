@@ -5,7 +5,7 @@ use std::fmt;
 
 use bloomline_harness::{
     CModule, Client, Kind, Replica, Server, Setup, append_only_file, arguments,
-    for_each_server_long, module_for, report_missing, show,
+    for_each_server_long, module, report_missing, show,
 };
 
 use crate::inspect::digest;
@@ -44,8 +44,9 @@ impl Failing {
         Self { library: CModule::build("faults/failing.c", &[]) }
     }
 
-    fn setup(&self, kind: &Kind) -> Setup {
-        let (library, module) = (self.library.path(), module_for(kind));
+    /// Not with the debug allocator, whose checks need memory too.
+    fn setup(&self) -> Setup {
+        let (library, module) = (self.library.path(), module());
         let line = format!("loadmodule {} {}", library.display(), module.display());
         Setup::new().debug().bare().line(line)
     }
@@ -136,7 +137,7 @@ fn lacks_functions(client: &mut Client, kind: &Kind) -> bool {
 fn a_call_of_a_file_is_carried_out_or_ends_the_process() {
     let failing = Failing::new();
     for_each_server_long(|kind| {
-        let setup = failing.setup(kind);
+        let setup = failing.setup();
         let server = setup.clone().start(kind);
         if lacks_functions(&mut server.resp2(), kind) {
             return;
@@ -165,7 +166,7 @@ fn a_call_of_a_file_is_carried_out_or_ends_the_process() {
 fn a_chunk_without_memory_is_an_error_and_changes_nothing() {
     let failing = Failing::new();
     for_each_server_long(|kind| {
-        let server = failing.setup(kind).start(kind);
+        let server = failing.setup().start(kind);
         let mut client = server.resp2();
         if lacks_functions(&mut client, kind) {
             return;

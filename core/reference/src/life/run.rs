@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bloomline_core::Error;
 use bloomline_core::chunk::Bits;
-use bloomline_core::cuckoo::work;
 use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::work;
 
 use super::choices::Choices;
 use super::filter::{Filter, Outcome, emptied, repack};

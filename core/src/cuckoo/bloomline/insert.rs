@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 
 use super::candidates::{Candidates, Label, moves};
 use super::table::{PREFETCH_FROM, Table};
-use crate::cuckoo::work;
+use crate::work;
 
 /// The most slots that a search visits.
 const MAX_VISITED: usize = 1_000;

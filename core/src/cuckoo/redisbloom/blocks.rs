@@ -6,9 +6,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::cuckoo::work;
 use crate::memory::pages::PAGE;
 use crate::memory::words::Words;
+use crate::work;
 
 pub(super) const BLOCK: usize = PAGE / u64::BITS as usize;
 

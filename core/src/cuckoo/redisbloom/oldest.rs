@@ -2,8 +2,8 @@
 
 use super::fingerprint::Fingerprint;
 use super::table::Table;
-use crate::cuckoo::work;
 use crate::memory::lists::try_collect;
+use crate::work;
 
 /// Tables up to which each older one is tested for each fingerprint.
 const TESTED_TABLES: usize = 8;

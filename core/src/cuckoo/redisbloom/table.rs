@@ -7,11 +7,11 @@ use memchr::{memchr, memchr_iter};
 use super::blocks::{BLOCK, Blocks};
 use super::fingerprint::{Fingerprint, alternative};
 use crate::cuckoo::tables::Slots;
-use crate::cuckoo::work;
 use crate::error::Error;
 use crate::memory::pages::{PAGE, is_zero};
 use crate::memory::words::Words;
 use crate::simd::prefetch;
+use crate::work;
 
 /// Bytes from which a table has buckets that lookups do not reach.
 const CUT_FROM: u64 = 1 << 32;

@@ -3,9 +3,9 @@
 
 use std::fmt::Debug;
 
-use bloomline_core::cuckoo::work;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::work;
 use bloomline_core::{Error, Layout};
 use bloomline_reference::checks::check::{assert_grows, bits, small};
 use bloomline_reference::checks::encodings::{assert_cuckoo_carried, demand_of};
