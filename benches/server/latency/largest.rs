@@ -134,7 +134,7 @@ fn packed(quantities: &Quantities) -> Vec<Group> {
     filters.into_iter().map(of).collect()
 }
 
-/// A call of so many equal items of one byte, unless it would take too long by the call `last`.
+/// A call of `bytes` equal items of one byte, unless it would take too long by the call `last`.
 fn lookup(
     server: &mut Server,
     name: &str,

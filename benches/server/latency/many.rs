@@ -30,7 +30,7 @@ pub fn items(numbers: Range<u32>) -> Vec<u8> {
 /// An item of one byte that is not inserted.
 pub const ABSENT: u8 = 0x80;
 
-/// A call on so many times the same item of one byte, the shortest there is.
+/// A call of `count` times the same item of one byte, the shortest there is.
 pub fn call_of(name: &str, item: u8, count: usize) -> Cmd {
     let mut call = command(&format!("{name} {KEY} FIXED 1"));
     call.arg(vec![item; count]).arg("COUNT");
