@@ -91,7 +91,9 @@ macro_rules! calls {
                 permit: Permit,
                 answer: &mut dyn FnMut(Result<$inserted, Error>) -> ControlFlow<()>,
             ) {
-                let _ = self.insert_batch(items, $($now,)? permit, answer);
+                // A filter may read the items twice, which those of a `dyn` iterator cannot be.
+                let items: Vec<&[u8]> = items.collect();
+                let _ = self.insert_batch(items.iter(), $($now,)? permit, answer);
             }
 
             fn contains_each(&self, items: Items, $time: u64, answer: &mut dyn FnMut(bool)) {

@@ -235,7 +235,7 @@ impl<S: LayerShape> ScalableFilter<S> {
     }
 
     /// The number of distinct items that were added; see
-    /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
+    /// [`AnyFilter::estimate_at`](crate::host::AnyFilter::estimate_at).
     ///
     /// Items that an older layer contains by mistake are not written to a newer one. So the
     /// estimate of a layer is divided by the share of items that were.

@@ -1,9 +1,11 @@
 //! Testing and inserting items in a filter of any kind.
 
+use std::mem;
 use std::ops::ControlFlow;
 
 use super::AnyFilter;
 use crate::bloom::batch::GenerationsExt;
+use crate::bloom::bloomline::SparseFilter;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::math::estimate::Estimate;
@@ -64,11 +66,13 @@ impl AnyFilter {
     #[inline]
     pub fn insert_batch(
         &mut self,
-        mut items: impl Iterator<Item: AsRef<[u8]>>,
+        mut items: impl Iterator<Item: AsRef<[u8]>> + Clone,
         now: u64,
         permit: Permit,
         mut answer: impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let replaced = self.make_dense_for(items.size_hint().0).map(|list| (list, items.clone()));
+        // Without memory for the dense form, the list takes what it has room for.
         while let Self::Sparse(filter) = self {
             let insertion = |result: Result<bool, Error>| answer(result.map(Insertion::from));
             let Some(item) = filter.insert_batch(&mut items, insertion)? else {
@@ -76,10 +80,52 @@ impl AnyFilter {
             };
             answer(self.insert_dense(item.as_ref(), now, permit))?;
         }
-        any!(self, filter => filter.add_batch(items, now, permit, answer), sparse => {
+        let flow = any!(self, filter => filter.add_batch(items, now, permit, answer), sparse => {
             let _ = filter;
             ControlFlow::Continue(())
-        })
+        });
+        if let Some((list, items)) = replaced {
+            self.make_sparse_again(list, items);
+        }
+        flow
+    }
+
+    /// A sparse filter whose list has no room for this number of items becomes dense before they
+    /// are inserted, since each item would set its bits twice otherwise. Returns the list.
+    #[inline]
+    fn make_dense_for(&mut self, items: usize) -> Option<SparseFilter> {
+        let Self::Sparse(filter) = self else { return None };
+        if items as u64 <= filter.listed_room() {
+            return None;
+        }
+        let dense = filter.to_dense().ok()?;
+        match mem::replace(self, dense.into()) {
+            Self::Sparse(list) => Some(list),
+            _ => None,
+        }
+    }
+
+    /// Becomes `list` again, with those of `items` that were inserted, if it has room for them:
+    /// some were equal, or in the filter before. So the form follows from the items alone.
+    #[inline]
+    fn make_sparse_again(
+        &mut self,
+        mut list: SparseFilter,
+        mut items: impl Iterator<Item: AsRef<[u8]>>,
+    ) {
+        let mut missing = self.len() - list.len();
+        if missing > list.listed_room() {
+            return;
+        }
+        if missing != 0 {
+            let _ = list.insert_batch(&mut items, |inserted| {
+                missing -= u64::from(inserted == Ok(true));
+                if missing == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        if missing == 0 {
+            *self = list.into();
+        }
     }
 
     /// Inserts an item for which the list of a sparse filter has no room: the filter becomes dense.

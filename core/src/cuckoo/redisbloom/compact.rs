@@ -24,7 +24,7 @@ impl RedisBloomCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty.
     ///
     /// Cost: some steps per slot. If each table has more buckets than the one before, it is one per
-    /// occupied slot and older table, of which there are at most 55. [`Oldest`], and a bit per 64
+    /// occupied slot and older table, of which there are at most 55. `Oldest`, and a bit per 64
     /// slots of a table, are allocated if there is memory for them; pages that were never touched
     /// are not read then.
     ///
