@@ -329,15 +329,16 @@ fn insert_each(
     on_refusal: ControlFlow<()>,
     outcomes: &mut Vec<bool>,
 ) {
-    let mut items = items.iter().map(Vec::as_slice);
     match filter {
         Filter::Bloom(filter) => {
-            filter.insert_until(&mut items, 0, &mut granted, &mut |answer| {
+            // Not as in `Calls`, which collects the items.
+            let _ = filter.insert_batch(items.iter(), 0, &mut granted, |answer| {
                 outcomes.push(answer.is_ok());
                 if answer.is_ok() { ControlFlow::Continue(()) } else { on_refusal }
             });
         }
         Filter::Cuckoo(filter) => {
+            let mut items = items.iter().map(Vec::as_slice);
             filter.insert_each(&mut items, false, &mut granted, &mut |answer| {
                 outcomes.push(answer.is_ok());
             });
