@@ -39,8 +39,8 @@ struct Quantities {
     sources: u64,
     /// Tables of a cuckoo filter by its header.
     tables: u16,
-    /// Copies of one item in a cuckoo filter.
-    copies: usize,
+    /// Tables of a cuckoo filter by copies of one item: the most that a call adds.
+    copied: usize,
     deleted: u64,
 }
 
@@ -52,7 +52,7 @@ const LARGE: Quantities = Quantities {
     generations: 65,
     sources: 20_000,
     tables: u16::MAX,
-    copies: 100_000,
+    copied: 512,
     deleted: 8_192,
 };
 
@@ -65,7 +65,7 @@ const SMALL: Quantities = Quantities {
     generations: 3,
     sources: 20,
     tables: 20,
-    copies: 2_000,
+    copied: 4,
     deleted: 200,
 };
 
@@ -80,7 +80,7 @@ pub fn groups(scale: Scale) -> Vec<Group> {
 /// Calls of packed items: a group for each filter and command, a row for each number of bytes.
 fn packed(quantities: &Quantities) -> Vec<Group> {
     let &Quantities { layers, redisbloom_layers, valkey_layers, generations, .. } = quantities;
-    let &Quantities { tables, copies, bytes, .. } = quantities;
+    let &Quantities { tables, copied, bytes, .. } = quantities;
     let filters: [(&str, String, Make); 8] = [
         ("BF", format!("{layers} layers"), many::layers(OWN, layers)),
         (
@@ -112,8 +112,8 @@ fn packed(quantities: &Quantities) -> Vec<Group> {
         ),
         (
             "CF",
-            format!("tables of {copies} copies of an item in RedisBloom's layout"),
-            many::copies(copies),
+            format!("{copied} tables of copies of an item in RedisBloom's layout"),
+            many::copies(copied),
         ),
         (
             "CF",
@@ -188,26 +188,28 @@ fn growth(quantities: &Quantities) -> Group {
 
 /// Merges of many sources into filters of many layers and of one.
 fn merges(&Quantities { layers, sources, .. }: &Quantities) -> Group {
-    let row = |(key, into)| {
+    let row = |(key, into): (&str, &str)| {
         let mut merge = command(&format!("BF.MERGE {key}"));
         (0..sources).for_each(|source| _ = merge.arg(format!("source:{source}")));
-        let name = format!("BF.MERGE of {sources} empty filters into one of {into} layers");
+        let name = format!("BF.MERGE of {sources} empty filters into one with {into}");
         Row::blocking(name, move |_, _| Ok(merge.clone()), "")
     };
-    others([(KEY, layers), ("one", 1)].map(row).into_iter().collect()).with(move |server| {
-        let reserve = |key: &str| format!("BF.RESERVE {key} 0.01 2 EXPANSION 1 SEED 1");
-        for key in [KEY, "one"] {
-            server.run(&reserve(key))?;
-        }
-        for item in 0..2 * layers {
-            server.run(&format!("BF.ADD {KEY} {item}"))?;
-        }
-        (0..sources).try_for_each(|source| server.run(&reserve(&format!("source:{source}"))))
-    })
+    let layers_of_key = format!("{layers} layers");
+    others([(KEY, layers_of_key.as_str()), ("one", "one layer")].map(row).into_iter().collect())
+        .with(move |server| {
+            let reserve = |key: &str| format!("BF.RESERVE {key} 0.01 2 EXPANSION 1 SEED 1");
+            for key in [KEY, "one"] {
+                server.run(&reserve(key))?;
+            }
+            for item in 0..2 * layers {
+                server.run(&format!("BF.ADD {KEY} {item}"))?;
+            }
+            (0..sources).try_for_each(|source| server.run(&reserve(&format!("source:{source}"))))
+        })
 }
 
 /// Deletions and compactions of a cuckoo filter of many tables.
-fn tables(&Quantities { tables, copies, .. }: &Quantities) -> Group {
+fn tables(&Quantities { tables, copied, .. }: &Quantities) -> Group {
     let delete = many::call_of("CF.BULKDEL", many::ABSENT, 1_000);
     let name = format!("CF.BULKDEL of 1 KB, forged, {tables} tables of buckets of 255 slots");
     let forge = move |server: &mut Server, _| {
@@ -217,13 +219,13 @@ fn tables(&Quantities { tables, copies, .. }: &Quantities) -> Group {
     };
     let compaction = move |server: &mut Server, _| {
         server.run("DEL many")?;
-        many::copies(copies)(server)?;
+        many::copies(copied)(server)?;
         Ok(command("CF.COMPACT many"))
     };
     others(vec![
         Row::blocking(name, forge, ""),
         Row::blocking(
-            format!("CF.COMPACT, tables of {copies} copies of an item in RedisBloom's layout"),
+            format!("CF.COMPACT, {copied} tables of copies of an item in RedisBloom's layout"),
             compaction,
             "",
         ),

@@ -60,7 +60,7 @@ pub fn layers(options: &'static str, layers: u32) -> Make {
             if held >= layers {
                 return Ok(());
             }
-            if next > 2 * layers {
+            if next > 3 * layers {
                 return Err(format!("{held} layers after {next} items").into());
             }
             // Some items are false positives.
@@ -134,16 +134,16 @@ fn fill(server: &mut Server) -> Result<()> {
     Ok(())
 }
 
-/// A cuckoo filter in RedisBloom's layout that copies of one item make grow, in three calls.
-pub fn copies(count: usize) -> Make {
+/// A cuckoo filter in RedisBloom's layout that a call with copies of one item makes grow to this
+/// many tables.
+pub fn copies(tables: usize) -> Make {
+    /// Copies that a table of two buckets takes.
+    const EACH: usize = 2 * 255;
     Box::new(move |server| {
         server
             .run(&format!("CF.RESERVE {KEY} 510 BUCKETSIZE 255 EXPANSION 1 LAYOUT REDISBLOOM"))?;
-        for _ in 0..3 {
-            let mut call = command(&format!("CF.BULKADD {KEY} FIXED 1"));
-            call.arg(vec![b'x'; count]).exec(&mut server.connection)?;
-        }
-        Ok(())
+        let mut call = command(&format!("CF.BULKADD {KEY} FIXED 1"));
+        Ok(call.arg(vec![b'x'; EACH * tables]).exec(&mut server.connection)?)
     })
 }
 
