@@ -53,12 +53,13 @@ def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
         started.append(popen(*arguments, **options))
         return started[0]
 
-    def interrupt(_):
+    def interrupt(server, seconds):
         raise KeyboardInterrupt
 
     popen = subprocess.Popen
     monkeypatch.setattr("bloomline.module.subprocess.Popen", start)
-    monkeypatch.setattr("bloomline.module.time.sleep", interrupt)
+    # Not where it sleeps, which it does not if the server answers at once.
+    monkeypatch.setattr(LocalServer, "_wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
         LocalServer(tmp_path)
     assert started[0].poll() == -signal.SIGKILL

@@ -22,7 +22,7 @@ fn chunks(from: &mut Client, to: &mut Client, _: &Server, key: &str) {
 }
 
 fn migrate(from: &mut Client, _: &mut Client, there: &Server, key: &str) {
-    from.ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 10000 COPY", there.port));
+    from.ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 300000 COPY", there.port));
 }
 
 #[test]
