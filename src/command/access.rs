@@ -184,7 +184,7 @@ pub fn write_or_create<F: DataType, P, T: Outcome>(
         // A second time only after `create` has stored a filter.
         if let Some(mut filter) = unless_vacant(call, filter_mut::<F>(key))? {
             let is_created = created.is_some();
-            let outcome = filter.write(|filter| {
+            let outcome = filter.grow(|filter| {
                 let prepared = if is_created { None } else { Some(prepare(filter)?) };
                 Ok::<_, Failure>(write(filter, prepared))
             })?;

@@ -65,12 +65,8 @@ impl DataType for AnyFilter {
         before.count_change(self);
     }
 
-    fn add_to_totals(&self) {
-        totals(self).add();
-    }
-
-    fn subtract_from_totals(&self) {
-        totals(self).subtract();
+    fn each_total(&self, see: impl FnMut(&Counter, u64)) {
+        totals(self).each(see);
     }
 
     fn each_loadchunk(&self, mut load: impl FnMut(u64, &[u8])) {

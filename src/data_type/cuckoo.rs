@@ -56,12 +56,8 @@ impl DataType for AnyCuckoo {
         totals(self).replace(before);
     }
 
-    fn add_to_totals(&self) {
-        totals(self).add();
-    }
-
-    fn subtract_from_totals(&self) {
-        totals(self).subtract();
+    fn each_total(&self, see: impl FnMut(&Counter, u64)) {
+        totals(self).each(see);
     }
 
     fn each_loadchunk(&self, mut load: impl FnMut(u64, &[u8])) {

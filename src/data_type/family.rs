@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use super::packed::Packed;
 use super::server_type::ServerType;
+use crate::policy::counters::Counter;
 use bloomline_core::host::{Mover, Permit, SparseBytes};
 use bloomline_core::{Error, Layout};
 
@@ -64,10 +65,8 @@ pub trait DataType: Debug + Send + Sized + 'static {
     /// Updates the totals after a change.
     fn after_change(&mut self, before: &Self::Before);
 
-    fn add_to_totals(&self);
-
-    /// Subtracts a filter from the totals. May run on any thread.
-    fn subtract_from_totals(&self);
+    /// Calls `see` with each of the totals, and what the filter adds to it. May run on any thread.
+    fn each_total(&self, see: impl FnMut(&Counter, u64));
 
     /// Checks that the filter can be loaded again.
     ///

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 pub use super::family::DataType;
 use super::value::{Opened, Value};
+use crate::policy::counters::Counter;
 use crate::policy::replicate::NewItems;
 use crate::server::audit;
 use crate::server::key::{Content, Key};
@@ -154,7 +155,7 @@ fn check<F: DataType>(filter: &F) {
 /// Gives up a filter to the server, and adds it to the totals.
 pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
     check(&filter);
-    filter.add_to_totals();
+    filter.each_total(Counter::add);
     Value::of(filter).word()
 }
 
@@ -166,7 +167,7 @@ pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
 pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> F {
     // SAFETY: promised by the caller.
     let filter: F = unsafe { Value::stored(value).take() };
-    filter.subtract_from_totals();
+    filter.each_total(Counter::subtract);
     filter
 }
 
@@ -232,38 +233,43 @@ impl<'a, F: DataType> FilterMut<'a, F> {
         unsafe { self.value.read() }
     }
 
-    /// Calls `write` with the filter, of which a Bloom filter without a window does nothing but
-    /// grow. The result says whether it has changed the filter.
+    /// Calls `grow` with the filter, which says whether it has changed the filter. A Bloom filter
+    /// without a window may get items and layers there, and lose none: its totals are then updated
+    /// without a sum over its layers.
     #[inline(always)]
-    pub fn write<T: Outcome>(&mut self, write: impl FnOnce(&mut F) -> T) -> T {
-        self.write_beside(F::before_growth, write)
+    pub fn grow<T: Outcome>(&mut self, grow: impl FnOnce(&mut F) -> T) -> T {
+        self.change_beside(F::before_growth, grow)
     }
 
-    /// [`FilterMut::write`] for any change.
-    pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut F) -> T) -> T {
-        self.write_beside(F::before_change, change)
+    /// The same for a `change` of any kind.
+    pub fn change<T: Outcome>(&mut self, change: impl FnOnce(&mut F) -> T) -> T {
+        self.change_beside(F::before_change, change)
     }
 
-    /// Calls `write` with the filter, and updates the totals, of which `before` says what is needed
-    /// to know of the filter.
+    /// Calls `change` with the filter, and updates the totals, of which `before` says what is
+    /// needed to know of the filter.
     ///
-    /// Builds with a debug allocator compare all bytes of the filter with those before, and end the
-    /// process if `write` said something else.
+    /// Builds with a debug allocator compare all bytes of the filter with those before, and the
+    /// update with all of its totals, and end the process if one of them is wrong.
     #[inline(always)]
-    fn write_beside<T: Outcome>(
+    fn change_beside<T: Outcome>(
         &mut self,
         before: impl FnOnce(&F) -> F::Before,
-        write: impl FnOnce(&mut F) -> T,
+        change: impl FnOnce(&mut F) -> T,
     ) -> T {
-        let write = |filter: &mut F| {
+        let change = |filter: &mut F| {
             let before = before(filter);
             #[cfg(feature = "audit")]
-            let hash_before = hash_of(filter);
-            let outcome = write(filter);
+            let (hash_before, others) = (hash_of(filter), totals_of_others(filter));
+            let outcome = change(filter);
             check(filter);
             #[cfg(feature = "audit")]
             compare(filter, hash_before, outcome.has_changed());
             filter.after_change(&before);
+            #[cfg(feature = "audit")]
+            if totals_of_others(filter) != others {
+                audit::wrong(&format!("the totals are not those of the filter: {filter:?}"));
+            }
             outcome
         };
         let (old, key) = (self.value, &mut self.key);
@@ -274,7 +280,7 @@ impl<'a, F: DataType> FilterMut<'a, F> {
             unsafe { key.replace(moved.word()) };
         };
         // SAFETY: promised to `new`, and the filter is borrowed exclusively.
-        let outcome = unsafe { old.write(write, moved) };
+        let outcome = unsafe { old.write(change, moved) };
         self.is_changed |= outcome.has_changed();
         outcome
     }
@@ -296,6 +302,15 @@ fn compare<F: DataType>(filter: &F, hash_before: u64, said: bool) {
     if is_changed {
         audit::changed();
     }
+}
+
+/// What this thread has added to the totals, without the share of the filter: equal before and
+/// after a change of it.
+#[cfg(feature = "audit")]
+fn totals_of_others<F: DataType>(filter: &F) -> Vec<u64> {
+    let mut others = Vec::new();
+    filter.each_total(|counter, value| others.push(counter.added().wrapping_sub(value)));
+    others
 }
 
 /// A hash of everything about a filter: of the calls that would recreate it.

@@ -15,14 +15,6 @@ impl<const N: usize> Totals<N> {
         Self { counters, values }
     }
 
-    pub fn add(&self) {
-        self.each(|counter, value| counter.add(value));
-    }
-
-    pub fn subtract(&self) {
-        self.each(|counter, value| counter.subtract(value));
-    }
-
     /// Counts the change of a filter that added the totals `before`.
     #[inline]
     pub fn replace(&self, before: &Self) {
@@ -35,7 +27,9 @@ impl<const N: usize> Totals<N> {
         }
     }
 
-    fn each(&self, change: impl Fn(&Counter, u64)) {
-        self.counters.iter().zip(self.values).for_each(|(counter, value)| change(counter, value));
+    /// Calls `see` with each counter and what the filter adds to it.
+    #[inline]
+    pub fn each(&self, mut see: impl FnMut(&Counter, u64)) {
+        self.counters.iter().zip(self.values).for_each(|(counter, value)| see(counter, value));
     }
 }

@@ -17,6 +17,8 @@ impl Counter {
     /// Adds to the value.
     pub fn add(&self, amount: u64) {
         self.0.fetch_add(amount, Ordering::Relaxed);
+        #[cfg(feature = "audit")]
+        ledger::enter(self, amount);
     }
 
     pub fn get(&self) -> u64 {
@@ -25,7 +27,35 @@ impl Counter {
 
     /// Subtracts what was added before.
     pub fn subtract(&self, amount: u64) {
-        self.0.fetch_sub(amount, Ordering::Relaxed);
+        self.add(amount.wrapping_neg());
+    }
+}
+
+/// In the builds with a debug allocator: what each thread has added to each counter.
+#[cfg(feature = "audit")]
+mod ledger {
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+    use std::ptr;
+
+    use super::Counter;
+
+    thread_local! {
+        static ADDED: RefCell<HashMap<*const Counter, u64>> = RefCell::default();
+    }
+
+    pub fn enter(counter: &Counter, amount: u64) {
+        ADDED.with_borrow_mut(|added| {
+            let sum = added.entry(ptr::from_ref(counter)).or_default();
+            *sum = sum.wrapping_add(amount);
+        });
+    }
+
+    impl Counter {
+        /// What this thread has added, modulo 2^64.
+        pub fn added(&self) -> u64 {
+            ADDED.with_borrow(|added| added.get(&ptr::from_ref(self)).copied().unwrap_or(0))
+        }
     }
 }
 

@@ -22,7 +22,7 @@ impl Handler for Compact {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyFilter> = access::existing_mut(&mut key)?;
-        let compacted = filter.replace(|filter| filter.compact().map(|freed| (freed > 0, freed)));
+        let compacted = filter.change(|filter| filter.compact().map(|freed| (freed > 0, freed)));
         let changed = filter.close();
         let (is_smaller, freed) = compacted.map_err(error::compaction)?;
         COMPACTIONS.add(is_smaller.into());

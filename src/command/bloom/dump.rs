@@ -88,7 +88,7 @@ impl Handler for Loadchunk {
             vacant.store(created.map_err(refused)?)?.1
         } else {
             let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
-            filter.write(|filter| {
+            filter.grow(|filter| {
                 let offset = offset_of(iterator, data)?;
                 filter.write_chunk(offset, data).map_err(|error| refused(call, error, &limits))
             })?;

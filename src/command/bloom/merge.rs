@@ -93,7 +93,7 @@ fn merge_into(
     let Some(vacant) = Vacant::without_filter::<AnyFilter>(call, key)? else {
         let mut filter = access::existing_mut::<AnyFilter>(key)?;
         let union = |filter: &mut AnyFilter| filter.union(sources, &mut limits.permit());
-        return Ok(filter.replace(union).map(|_| (filter.close(), false)));
+        return Ok(filter.change(union).map(|_| (filter.close(), false)));
     };
     let is_source = call.rest.iter().any(|name| name.bytes() == call.key.bytes());
     let (Some((first, others)), false) = (sources.split_first(), is_source) else {

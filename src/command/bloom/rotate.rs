@@ -56,7 +56,7 @@ impl Handler for Rotate {
             Some(windowed) if is_manual => windowed.rotate(at, &mut permit).map(|()| true),
             Some(windowed) => windowed.advance(at, &mut permit),
         };
-        filter.write(rotate).map_err(|error| failed(call, error, &limits))?;
+        filter.change(rotate).map_err(|error| failed(call, error, &limits))?;
         let is_new = |windowed: &WindowedFilter| windowed.number() != number;
         let is_opened = filter.open().windowed().is_some_and(is_new);
         let changed = filter.close();

@@ -24,7 +24,7 @@ impl Handler for Compact {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_COMPACT)?;
-        let compacted = filter.write(AnyCuckoo::compact);
+        let compacted = filter.change(AnyCuckoo::compact);
         let changed = filter.close();
         let freed = match compacted {
             Ok(compaction) => compaction.freed,

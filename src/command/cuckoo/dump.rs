@@ -72,7 +72,7 @@ impl Handler for Loadchunk {
             let mut filter = access::existing_mut::<AnyCuckoo>(&mut key)?;
             let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;
             let load = |filter: &mut AnyCuckoo| filter.load_chunk(end, data.bytes());
-            filter.write(load).map_err(|_| BAD_CHUNK)?;
+            filter.change(load).map_err(|_| BAD_CHUNK)?;
             filter.close()
         };
         let replicate = |_: &Key| call.context.replicate_verbatim();

@@ -41,7 +41,7 @@ impl Handler for Del {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         let is_deleted =
-            filter.write(|filter| call.rest.get(0).is_some_and(|item| filter.remove(item.bytes())));
+            filter.change(|filter| call.rest.get(0).is_some_and(|item| filter.remove(item.bytes())));
         call.context.boolean(is_deleted);
         let changed = filter.close();
         let counts = [is_deleted.into(), (!is_deleted).into()];
@@ -59,7 +59,7 @@ impl Handler for Mdel {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         call.context.array(items.len());
-        let deleted = filter.write(|filter| {
+        let deleted = filter.change(|filter| {
             filter.remove_batch(items.bytes(), |is_deleted| {
                 deleted.record(is_deleted);
                 call.context.boolean(is_deleted);
@@ -108,7 +108,7 @@ impl BulkCommand for BulkDel {
             ReplicationMemory::to_packed(call, items)?;
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
-        let deleted = filter.write(|filter| {
+        let deleted = filter.change(|filter| {
             filter.remove_batch(items.iter(), |is_deleted| {
                 deleted.record(is_deleted);
                 answers.push(is_deleted);
