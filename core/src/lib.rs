@@ -80,7 +80,6 @@
 //! | chunk | at most 16 MiB of the bits of one layer |
 //! | classic filter | a filter with the bits of an item anywhere in its layer |
 //! | compact, to | to free the memory that the items of a filter do not need |
-//! | dense filter | a small filter as bits, and not sparse |
 //! | entry point | a way in for bytes: RESTORE, BF.LOADCHUNK, RDB, replication |
 //! | error budget | the part of the target rate that the layers so far have left |
 //! | expansion | the capacity of a layer divided by that of the layer before it |
@@ -98,6 +97,7 @@
 //! | kick | an insertion that moves a fingerprint to its other bucket to take its slot |
 //! | layer | one filter of fixed capacity |
 //! | layout | how items are hashed, and where their bits or entries lie: Bloomline's own, or RedisBloom's, or valkey-bloom's |
+//! | list | the hashes of the few items of a small filter, in the place of its bits; in a cuckoo filter the items with many copies |
 //! | locate, to | to compute where an item lies in one layer: its spot |
 //! | merge, to | to make a filter the union of itself and others |
 //! | overflow layer | a layer for more items than a generation was sized for |
@@ -114,8 +114,9 @@
 //! | scalable filter | layers that together are one filter |
 //! | sector | one 64-bit word of a block |
 //! | seed | the number that makes the hash of a filter its own |
+//! | small filter | a filter of one small layer, in one allocation: a list, or bits |
+//! | small layer | one block of 4 to 64 sectors |
 //! | slot | room for one fingerprint |
-//! | sparse filter | a small filter as the list of the hashes of its few items |
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | table | one cuckoo filter of fixed capacity, of several that together are one filter |

@@ -140,8 +140,8 @@ pub enum Before {
     Growth {
         layers: u32,
         newest_len: u64,
-        /// The bytes of a sparse filter, which may grow without a new layer; 0 for others.
-        sparse: u64,
+        /// The bytes of a small filter, which also grows without a new layer; 0 of others.
+        small_bytes: u64,
     },
     /// Anything may change: its totals.
     Any(Totals<8>),
@@ -162,7 +162,7 @@ impl Before {
             None => Self::Growth {
                 layers: filter.layer_count(),
                 newest_len: filter.newest_len(),
-                sparse: if filter.is_sparse() { filter.size_bytes() } else { 0 },
+                small_bytes: filter.small_bytes(),
             },
             Some(windowed) => Self::Windowed {
                 number: windowed.number(),
@@ -177,8 +177,8 @@ impl Before {
     #[inline]
     fn count_change(&self, filter: &mut AnyFilter) {
         match self {
-            Self::Growth { layers, newest_len, sparse } => {
-                count_growth(filter, *layers, *newest_len, *sparse);
+            Self::Growth { layers, newest_len, small_bytes } => {
+                count_growth(filter, *layers, *newest_len, *small_bytes);
             }
             Self::Any(before) => totals(filter).replace(before),
             Self::Windowed { before, newest_len, number, generations } => {
@@ -196,14 +196,14 @@ impl Before {
 
 /// Adds what a filter that only grows has gained.
 #[inline]
-fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64, sparse: u64) {
+fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64, small_bytes: u64) {
     let len = filter.newest_len();
-    let gained = || filter.size_bytes().wrapping_sub(sparse);
+    let gained = || filter.size_bytes() - small_bytes;
     if filter.layer_count() == layers {
         if len != newest_len {
             ITEMS.add(len - newest_len);
         }
-        if sparse != 0 && filter.size_bytes() != sparse {
+        if small_bytes != 0 && filter.size_bytes() != small_bytes {
             BYTES.add(gained());
         }
         return;
@@ -214,7 +214,7 @@ fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64, sparse: u64) {
         LAYERS.add(added.layers.into());
         LAYERS_ADDED.add(added.layers.into());
         CAPACITY.add(added.capacity);
-        BYTES.add(if sparse != 0 { gained() } else { added.bytes });
+        BYTES.add(if small_bytes != 0 { gained() } else { added.bytes });
     }
 }
 

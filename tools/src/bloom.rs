@@ -3,9 +3,9 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
-use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape, SparseFilter};
+use bloomline_core::bloom::bloomline::{BlockedPlan, BlockedShape};
 use bloomline_core::bloom::layer::Rules;
-use bloomline_core::bloom::scalable;
+use bloomline_core::bloom::small::{self, SmallFilter};
 use bloomline_core::bloom::window::{self, MAX_OVERFLOW_LAYERS, Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
 
@@ -113,12 +113,12 @@ impl Plan {
             let regular = generations * regular.bytes();
             return window::size_bytes(regular, generations as usize, generations * overflow);
         }
-        if let Some(bytes) = self.sparse_bytes() {
+        if let Some(bytes) = self.listed_bytes() {
             return bytes;
         }
         let (bits, count) = (bytes(&self.layers), self.layers.len() as u32);
         let newest = self.layers.last().map(BlockedPlan::shape);
-        newest.map_or(0, |newest| scalable::size_bytes(bits, count, newest))
+        newest.map_or(0, |newest| small::planned_bytes(bits, count, newest))
     }
 
     /// Bytes of the bits of one generation.
@@ -128,7 +128,7 @@ impl Plan {
 
     /// Bytes of `used_memory` for the key with this filter.
     pub fn used_bytes(&self, rounding: Rounding) -> u64 {
-        let allocations = match (&self.window, self.layers.as_slice(), self.sparse_bytes()) {
+        let allocations = match (&self.window, self.layers.as_slice(), self.listed_bytes()) {
             (Some(_), [regular, overflow @ ..], _) => {
                 used::of_windowed(self.generation_count() as usize, regular, overflow)
             }
@@ -139,9 +139,9 @@ impl Plan {
     }
 
     /// Bytes of the only allocation, if the filter is the list of its few items.
-    fn sparse_bytes(&self) -> Option<u64> {
+    fn listed_bytes(&self) -> Option<u64> {
         match (self.window, self.layers.as_slice()) {
-            (None, [layer]) => SparseFilter::planned_bytes(layer.shape(), self.items),
+            (None, [layer]) => SmallFilter::listed_bytes(layer.shape(), self.items),
             _ => None,
         }
     }

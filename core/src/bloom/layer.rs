@@ -357,11 +357,6 @@ impl<S: LayerShape> Layer<S> {
         Ok(plan.with(Words::for_bytes(plan.bytes())?))
     }
 
-    /// An empty small layer, with room for a [`Header`](crate::memory::words::Header).
-    pub(crate) fn build_with_header(plan: &Plan<S>) -> Result<Self, Error> {
-        Ok(plan.with(Words::with_header(plan.bytes() / size_of::<u64>() as u64)?))
-    }
-
     pub fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { words: self.words.try_clone()?, ..*self })
     }

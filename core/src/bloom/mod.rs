@@ -63,7 +63,7 @@
 //! ```
 //!
 //! A small layer, of up to 512 bytes, is one block of 4 to 64 sectors. While such a filter has few
-//! items, it is [sparse](bloomline::sparse): their hashes take the place of the bits.
+//! items, their hashes take the [place of the bits](small).
 //!
 //! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A
 //! [windowed filter](window) is a ring of generations, and keeps its promises inside a window of
@@ -84,6 +84,7 @@
 //! |---|---|
 //! | [`any`] | a filter of any layout, or a windowed one |
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: geometry, layer, header |
+//! | [`small`] | a filter of one small layer in one allocation |
 //! | [`classic`] | the bits of an item in RedisBloom's layout and valkey-bloom's |
 //! | [`length`] | the lengths of headers, which distinguish the layouts |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
@@ -117,5 +118,6 @@ pub mod length;
 pub mod merge;
 pub mod redisbloom;
 pub mod scalable;
+pub mod small;
 pub mod valkey;
 pub mod window;

@@ -9,7 +9,6 @@ use crate::bloom::layer::{Layer, LayerShape, Plan};
 use crate::chunk::Bits;
 use crate::error::{Error, HeaderError};
 use crate::math::estimate::{Estimate, LayerEstimate};
-use crate::memory::allocation::HEADER;
 use crate::memory::lists::{no_room_for_one_more, try_collect};
 use crate::memory::words::{Mover, WordsRef, relocate_slice};
 use crate::permit::{self, Permit};
@@ -98,12 +97,10 @@ impl<S: LayerShape> ScalableFilter<S> {
     ) -> Result<Self, Error> {
         let (newest, full) = plans.split_last().ok_or(HeaderError::Layers(0))?;
         let layers = plans.len() as u32;
-        let size = |bits| limited::<S>(size_bytes(bits, layers, &newest.shape), layers);
+        let size = |bits| limited::<S>(S::size_bytes(bits, layers), layers);
         permit::request(permit, S::LAYOUT, plans.iter().map(Plan::bytes), size)?;
         let older = try_collect(full.len(), full.iter().map(Layer::build))?;
-        let is_packed = full.is_empty() && newest.shape.is_small();
-        let build = if is_packed { Layer::build_with_header } else { Layer::build };
-        Ok(Self { params, newest_len, newest: build(newest)?, older })
+        Ok(Self { params, newest_len, newest: Layer::build(newest)?, older })
     }
 
     /// A filter of these layers, oldest first; `None` for an empty list.
@@ -256,11 +253,6 @@ impl<S: LayerShape> ScalableFilter<S> {
     /// Bytes of the filter: its header, its table of layers and its bits. They follow from the
     /// geometry alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        size_bytes(self.bits_bytes(), self.layer_count(), &self.newest.shape)
-    }
-
-    /// The same if the filter is a part of a windowed one.
-    pub(crate) fn part_bytes(&self) -> u64 {
         S::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
@@ -279,13 +271,12 @@ impl<S: LayerShape> ScalableFilter<S> {
         let items = full.fold(self.newest_len, u64::wrapping_add);
         let capacity = self.layers().skip(before).map(Layer::capacity).fold(0, u64::wrapping_add);
         let bits = self.layers().skip(before).map(Layer::bytes).sum();
-        let newest_before = before.checked_sub(1).and_then(|index| self.layers().nth(index));
-        let bytes_before = newest_before.map_or(0, |layer| size_bytes(0, layers, &layer.shape));
+        let bytes_before = if layers == 0 { 0 } else { S::size_bytes(0, layers) };
         Increase {
             items: items.wrapping_sub(newest_len),
             layers: self.layer_count() - layers,
             capacity,
-            bytes: size_bytes(bits, self.layer_count(), &self.newest.shape) - bytes_before,
+            bytes: S::size_bytes(bits, self.layer_count()) - bytes_before,
         }
     }
 
@@ -307,7 +298,6 @@ impl<S: LayerShape> ScalableFilter<S> {
         let (params, next) = S::successor(&self.params, &last, layers - 1, self.capacity())?;
         request::<S>(permit, [next.bytes()], self.bits_bytes(), layers + 1)?;
         let layer = Layer::build(&next)?;
-        self.give_up_header()?;
 
         let mut older = std::mem::take(&mut self.older).into_vec();
         let room = older.try_reserve_exact(1);
@@ -320,28 +310,6 @@ impl<S: LayerShape> ScalableFilter<S> {
         }
         self.older = older.into_boxed_slice();
         room.map_err(|_| no_room_for_one_more(&self.older))
-    }
-
-    /// The layer gets memory without room for a header, which only a filter of one layer needs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`]. Nothing has changed then.
-    pub(crate) fn give_up_header(&mut self) -> Result<(), Error> {
-        if self.newest.words.has_header() {
-            self.newest.words = self.newest.words.copied(false)?;
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of a filter of `layers` layers, at least one, whose bits take `bits` bytes; the newest is
-/// of the shape `newest`. A filter of one small layer is one allocation, with a header.
-pub fn size_bytes<S: LayerShape>(bits: u64, layers: u32, newest: &S) -> u64 {
-    if layers == 1 && newest.is_small() {
-        bits.saturating_add(HEADER as u64)
-    } else {
-        S::size_bytes(bits, layers)
     }
 }
 

@@ -90,11 +90,26 @@ impl Headed {
         unsafe { slice::from_raw_parts_mut(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
+    /// `len` words, at least one, all zero, behind a header.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn zeroed(header: Header, len: u64) -> Result<Self, Error> {
+        let words = Words::with_header(len)?;
+        words.into_headed(header).map_err(|words| Error::OutOfMemory(words.bytes()))
+    }
+
+    /// The words as bytes, to be written.
+    pub fn as_mut_bytes(&mut self) -> &mut [u8] {
+        bytes_of(self.words_mut())
+    }
+
     /// A copy with `len` words, at least one: the first ones, and zeros if there are fewer.
     pub fn resized(&self, len: u64) -> Result<Self, Error> {
-        let mut words = Words::with_header(len)?;
-        words.as_mut_slice().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
-        words.into_headed(*self.header()).map_err(|words| Error::OutOfMemory(words.bytes()))
+        let mut copy = Self::zeroed(*self.header(), len)?;
+        copy.words_mut().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
+        Ok(copy)
     }
 
     /// Lets `mover` move the allocation.
@@ -261,12 +276,7 @@ impl Words {
     /// Pages of zeros are not written. Pages that were never touched are not read if the operating
     /// system reports which those are.
     pub fn try_clone(&self) -> Result<Self, Error> {
-        self.copied(self.has_header())
-    }
-
-    /// A copy of the words, with room for a header or without.
-    pub fn copied(&self, has_header: bool) -> Result<Self, Error> {
-        let mut copy = if has_header {
+        let mut copy = if self.has_header() {
             Self::with_header(self.len())?
         } else {
             Self::for_bytes(self.bytes())?

@@ -25,7 +25,7 @@ mod bloomline {
     mod expansion;
     mod reference;
     mod sizing;
-    mod sparse;
+    mod small;
 }
 /// Compacted filters.
 mod compact {

@@ -211,16 +211,37 @@ fn default_number_of_generations_follows_from_the_bytes() {
 
 #[test]
 fn default_filter_is_a_fifth_below_redisbloom() {
-    let filter = new(spec(100, 0.01, DOUBLING));
-    assert_eq!(filter.layers().map(|layer| layer.words().as_bytes().len()).sum::<usize>(), 160);
+    let mut filter = AnyFilter::bloomline(spec(100, 0.01, DOUBLING), 7, &mut |_| true).unwrap();
+    for item in 0..100u64 {
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
+    }
+    assert_eq!(bits_bytes(&filter), 160);
     let redisbloom = redisbloom_size(1, redisbloom_bytes(100, 0.005));
     assert_eq!((filter.size_bytes(), redisbloom), (32 + 160, 240));
+}
+
+/// Bytes of the bits of all layers.
+fn bits_bytes(filter: &AnyFilter) -> u64 {
+    let mut bytes = 0;
+    filter.each_layer(|bits| bytes += bits.bytes());
+    bytes
 }
 
 /// The size that a filter would have. The permit refuses it, so that it is not created.
 fn demanded_size(spec: Spec) -> u64 {
     let mut size = 0;
-    let refused = Filter::new(spec, 7, &mut |demand| {
+    let refused = AnyFilter::bloomline(spec, 7, &mut |demand| {
+        size = demand.filter_bytes;
+        false
+    });
+    assert_eq!(refused.err(), Some(Error::Refused(size)));
+    size
+}
+
+/// The same of a filter of several layers.
+fn size_with(spec: Spec, layers: u32) -> u64 {
+    let mut size = 0;
+    let refused = with_layers(spec, layers, &mut |demand| {
         size = demand.filter_bytes;
         false
     });
@@ -281,13 +302,8 @@ fn redisbloom_grown(capacity: u64, error_rate: f64, expansion: u64, layers: u32)
 
 /// The size of a filter with `layers` layers, relative to RedisBloom's. The filter is not created.
 fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f64 {
-    let mut size = 0;
     let spec = spec(capacity, error_rate, Growth::Scaling { expansion });
-    let refused = with_layers(spec, layers, &mut |demand| {
-        size = demand.filter_bytes;
-        false
-    });
-    assert_eq!(refused.err(), Some(Error::Refused(size)));
+    let size = if layers == 1 { demanded_size(spec) } else { size_with(spec, layers) };
     size as f64 / redisbloom_grown(capacity, error_rate, expansion.into(), layers) as f64
 }
 
@@ -328,12 +344,13 @@ fn grown_default_filter_is_smaller_than_redisbloom() {
 
 #[test]
 fn size_is_the_sum_of_header_table_and_bits() {
-    let mut filter = new(spec(10, 0.01, DOUBLING));
+    let mut filter = AnyFilter::bloomline(spec(10, 0.01, DOUBLING), 7, &mut |_| true).unwrap();
     for item in 0..10_000u64 {
         filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
-        let bits: u64 = filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
-        // Of one small layer a header, which is in the same allocation.
+        let bits = bits_bytes(&filter);
+        // Of one small layer a header, which is in the same allocation, and of a list the list.
         let structures = match u64::from(filter.layer_count()) {
+            1 if filter.is_listed() => 32 + 8 * [2, 2, 4, 4, 8, 8, 8, 8][filter.len() as usize - 1],
             1 => 32,
             layers => 96 + 32 * (layers - 1),
         };

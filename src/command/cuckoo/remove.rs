@@ -40,8 +40,8 @@ impl Handler for Del {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
-        let is_deleted =
-            filter.change(|filter| call.rest.get(0).is_some_and(|item| filter.remove(item.bytes())));
+        let is_deleted = filter
+            .change(|filter| call.rest.get(0).is_some_and(|item| filter.remove(item.bytes())));
         call.context.boolean(is_deleted);
         let changed = filter.close();
         let counts = [is_deleted.into(), (!is_deleted).into()];

@@ -2,7 +2,7 @@
 
 use crate::calls::Calls;
 use bloomline_core::Error;
-use bloomline_core::bloom::bloomline::SparseFilter;
+use bloomline_core::bloom::small::SmallFilter;
 use bloomline_core::bloom::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::valkey::MAX_CAPACITY;
@@ -27,10 +27,12 @@ pub fn small(demand: Demand) -> bool {
     demand.filter_bytes <= LIMIT
 }
 
-/// The bits of each layer, oldest first; of a sparse filter those of its dense form.
+/// The bits of each layer, oldest first, also of a list.
 pub fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
     let mut bits = Vec::new();
-    if let AnyFilter::Sparse(filter) = filter {
+    if let AnyFilter::Small(filter) = filter
+        && filter.is_listed()
+    {
         filter.with_layer(|layer| bits.push(layer.words().as_bytes().to_vec()));
     }
     filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
@@ -45,7 +47,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
         bytes += words.bytes();
         assert!((0.0..=1.0).contains(&words.fill(4096)));
     });
-    assert_eq!(layers, if filter.is_sparse() { 0 } else { filter.layer_count() });
+    assert_eq!(layers, if filter.is_listed() { 0 } else { filter.layer_count() });
     assert!(filter.size_bytes() >= bytes && filter.size_bytes() <= LIMIT);
     // A refreshed item does not count if no item of its former generation counts.
     assert!(filter.newest_len() <= filter.len() || filter.windowed().is_some());
@@ -77,7 +79,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
                 assert!((0.0..=1.0).contains(&rate), "rate {rate}");
             }
         }
-        AnyFilter::Sparse(filter) => assert_sparse_consistent(filter),
+        AnyFilter::Small(filter) => assert_small_consistent(filter),
         AnyFilter::Windowed(filter) => assert_windowed_consistent(filter),
         AnyFilter::ValkeyBloom(filter) => {
             let sum = filter.layers_with_len().map(|(_, len)| len).sum::<u64>();
@@ -95,20 +97,25 @@ pub fn assert_consistent(filter: &AnyFilter) {
     }
 }
 
-/// Compares a sparse filter with its dense form.
-fn assert_sparse_consistent(filter: &SparseFilter) {
-    let dense = filter.to_dense().expect("memory");
-    assert_eq!((filter.spec(), filter.seed()), (dense.spec(), dense.seed()));
-    assert_eq!((filter.len(), filter.capacity()), (dense.len(), dense.capacity()));
-    assert!(filter.len() <= 16 && filter.size_bytes() < dense.size_bytes());
-    assert_eq!(filter.estimate(), dense.estimate());
-    let dense = AnyFilter::from(dense);
-    let sparse = AnyFilter::from(filter.try_clone(&mut |_| true).expect("memory"));
-    assert_eq!((sparse.fills(), sparse.fp_rates()), (dense.fills(), dense.fp_rates()));
-    assert_eq!(sparse.layer_numbers(), dense.layer_numbers());
-    for item in 0..100u64 {
-        let item = item.to_le_bytes();
-        assert_eq!(sparse.contains(&item, 0), dense.contains(&item, 0));
+/// Compares a small filter with one that can grow, and a list with the bits in its place.
+fn assert_small_consistent(filter: &SmallFilter) {
+    let grown = filter.to_filter().expect("memory");
+    assert_eq!((filter.spec(), filter.seed()), (grown.spec(), grown.seed()));
+    assert_eq!((filter.len(), filter.capacity()), (grown.len(), grown.capacity()));
+    assert_eq!(filter.estimate(), grown.estimate());
+    assert!(filter.len() <= filter.capacity() && filter.size_bytes() < grown.size_bytes());
+    let small = AnyFilter::from(filter.try_clone(&mut |_| true).expect("memory"));
+    let bits = AnyFilter::from(filter.to_filter().expect("memory"));
+    if filter.is_listed() {
+        assert!(filter.len() <= 16 && small.size_bytes() < bits.size_bytes());
+    }
+    for other in [bits, AnyFilter::Bloomline(grown)] {
+        assert_eq!((small.fills(), small.fp_rates()), (other.fills(), other.fp_rates()));
+        assert_eq!(small.layer_numbers(), other.layer_numbers());
+        for item in 0..100u64 {
+            let item = item.to_le_bytes();
+            assert_eq!(small.contains(&item, 0), other.contains(&item, 0));
+        }
     }
 }
 

@@ -55,11 +55,14 @@ pub fn assert_carried(filter: &AnyFilter) {
     }
 }
 
-/// The bytes that are requested for a copy of the filter: of a sparse one, those of its dense form;
-/// of a windowed one, those with all its generations.
+/// The bytes that are requested for a copy of the filter: of a list, those of the bits in its
+/// place; of a windowed one, those with all its generations.
 pub fn demand_of(filter: &AnyFilter) -> u64 {
     match filter {
-        AnyFilter::Sparse(filter) => filter.to_dense().expect("memory").size_bytes(),
+        AnyFilter::Small(filter) => {
+            let grown = filter.to_filter().expect("memory");
+            AnyFilter::from(grown).size_bytes()
+        }
         AnyFilter::Windowed(filter) => {
             let complete = filter.spec().complete_bytes().expect("valid numbers");
             complete.max(filter.size_bytes())

@@ -34,10 +34,8 @@ pub fn emptied(
     permit: &mut dyn FnMut(Demand) -> bool,
 ) -> Result<AnyFilter, Error> {
     match filter {
-        AnyFilter::Bloomline(filter) => {
-            host::Filter::new(filter.spec(), filter.seed(), permit).map(Into::into)
-        }
-        AnyFilter::Sparse(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
+        AnyFilter::Bloomline(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
+        AnyFilter::Small(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
         AnyFilter::Windowed(filter) => {
             WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
         }
@@ -128,8 +126,8 @@ impl Filter {
         }
     }
 
-    pub fn is_sparse(&self) -> bool {
-        self.bloom().is_some_and(AnyFilter::is_sparse)
+    pub fn is_listed(&self) -> bool {
+        self.bloom().is_some_and(AnyFilter::is_listed)
     }
 
     pub fn windowed(&self) -> Option<&WindowedFilter> {
@@ -249,6 +247,10 @@ impl Filter {
                 let hash = item_hash(item, filter.seed());
                 filter.layers().any(|layer| layer.contains(Scalar, &layer.locate(&hash)))
             }
+            Self::Bloom(AnyFilter::Small(filter)) => filter.with_layer(|layer| {
+                let hash = item_hash(item, filter.seed());
+                layer.contains(Scalar, &layer.locate(&hash))
+            }),
             Self::Bloom(AnyFilter::Windowed(filter)) => {
                 let (hash, now) = (item_hash(item, filter.seed()), filter.time_at(now));
                 filter

@@ -142,9 +142,9 @@ pub fn run(kind: Kind, choices: &mut Choices, steps: u64, tally: &mut Tally) -> 
         if breaks_promises(&step, &numbers) && !is_wild {
             continue;
         }
-        let was_sparse = life.filter.is_sparse();
+        let was_listed = life.filter.is_listed();
         let is_effective = life.step(step);
-        if was_sparse && !life.filter.is_sparse() {
+        if was_listed && !life.filter.is_listed() {
             *tally.dense.entry(name).or_default() += 1;
         }
         let count = tally.steps.entry(name).or_default();
@@ -179,13 +179,12 @@ impl Life<'_> {
         let mut allocations = 0;
         filter.each_allocation(|_| allocations += 1);
         let is_small = match filter {
-            AnyFilter::Bloomline(filter) => {
-                filter.layers().all(|layer| layer.geometry().is_small())
-            }
-            AnyFilter::Sparse(_) | AnyFilter::Windowed(_) => true,
+            AnyFilter::Small(_) => true,
+            AnyFilter::Windowed(_) => allocations == 1,
             _ => false,
         };
-        assert_eq!(is_packed, allocations == 1 && is_small);
+        assert_eq!(is_packed, is_small);
+        assert!(!is_small || allocations == 1, "{allocations} allocations");
         assert_eq!(filter.size_bytes(), size);
     }
 

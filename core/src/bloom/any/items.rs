@@ -1,11 +1,9 @@
 //! Testing and inserting items in a filter of any kind.
 
-use std::mem;
 use std::ops::ControlFlow;
 
 use super::AnyFilter;
 use crate::bloom::batch::GenerationsExt;
-use crate::bloom::bloomline::SparseFilter;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::math::estimate::Estimate;
@@ -19,7 +17,7 @@ impl AnyFilter {
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {
             Self::Bloomline(filter) => filter.test(item, now),
-            Self::Sparse(filter) => filter.contains(item),
+            Self::Small(filter) => filter.contains(item),
             // Not generic, so it is compiled in this crate, to fewer instructions; see
             // docs/explanation/performance.md.
             Self::Windowed(filter) => filter.contains(item, now),
@@ -35,9 +33,9 @@ impl AnyFilter {
     pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
         match self {
             Self::Bloomline(filter) => filter.add(item, now, permit),
-            Self::Sparse(filter) => match filter.insert(item)? {
+            Self::Small(filter) => match filter.insert(item)? {
                 Some(is_new) => Ok(is_new.into()),
-                None => self.insert_dense(item, now, permit),
+                None => self.grow_with(item, now, permit),
             },
             // As in `contains`.
             Self::Windowed(filter) => filter.insert(item, now, permit),
@@ -57,7 +55,7 @@ impl AnyFilter {
         any!(
             self,
             filter => filter.test_batch(items, now, answer),
-            sparse => filter.contains_batch(items, answer)
+            small => filter.contains_batch(items, answer)
         );
     }
 
@@ -71,70 +69,29 @@ impl AnyFilter {
         permit: Permit,
         mut answer: impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let replaced = self.make_dense_for(items.size_hint().0).map(|list| (list, items.clone()));
-        // Without memory for the dense form, the list takes what it has room for.
-        while let Self::Sparse(filter) = self {
+        loop {
+            let small = match self {
+                Self::Small(filter) => filter,
+                Self::Bloomline(filter) => return filter.add_batch(items, now, permit, answer),
+                Self::Windowed(filter) => return filter.add_batch(items, now, permit, answer),
+                Self::RedisBloom(filter) => return filter.add_batch(items, now, permit, answer),
+                Self::ValkeyBloom(filter) => return filter.add_batch(items, now, permit, answer),
+            };
             let insertion = |result: Result<bool, Error>| answer(result.map(Insertion::from));
-            let Some(item) = filter.insert_batch(&mut items, insertion)? else {
+            let Some(item) = small.insert_batch(&mut items, insertion)? else {
                 return ControlFlow::Continue(());
             };
-            answer(self.insert_dense(item.as_ref(), now, permit))?;
-        }
-        let flow = any!(self, filter => filter.add_batch(items, now, permit, answer), sparse => {
-            let _ = filter;
-            ControlFlow::Continue(())
-        });
-        if let Some((list, items)) = replaced {
-            self.make_sparse_again(list, items);
-        }
-        flow
-    }
-
-    /// A sparse filter whose list has no room for this number of items becomes dense before they
-    /// are inserted, since each item would set its bits twice otherwise. Returns the list.
-    #[inline]
-    fn make_dense_for(&mut self, items: usize) -> Option<SparseFilter> {
-        let Self::Sparse(filter) = self else { return None };
-        if items as u64 <= filter.listed_room() {
-            return None;
-        }
-        let dense = filter.to_dense().ok()?;
-        match mem::replace(self, dense.into()) {
-            Self::Sparse(list) => Some(list),
-            _ => None,
+            answer(self.grow_with(item.as_ref(), now, permit))?;
         }
     }
 
-    /// Becomes `list` again, with those of `items` that were inserted, if it has room for them:
-    /// some were equal, or in the filter before. So the form follows from the items alone.
-    #[inline]
-    fn make_sparse_again(
-        &mut self,
-        mut list: SparseFilter,
-        mut items: impl Iterator<Item: AsRef<[u8]>>,
-    ) {
-        let mut missing = self.len() - list.len();
-        if missing > list.listed_room() {
-            return;
-        }
-        if missing != 0 {
-            let _ = list.insert_batch(&mut items, |inserted| {
-                missing -= u64::from(inserted == Ok(true));
-                if missing == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        }
-        if missing == 0 {
-            *self = list.into();
-        }
-    }
-
-    /// Inserts an item for which the list of a sparse filter has no room: the filter becomes dense.
+    /// Inserts an item for which the layer of a small filter has no room: the filter gets another.
     #[cold]
-    fn insert_dense(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
-        let Self::Sparse(filter) = self else { return self.insert(item, now, permit) };
-        let mut dense = filter.to_dense()?;
-        let insertion = dense.add(item, now, permit)?;
-        *self = dense.into();
+    fn grow_with(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
+        let Self::Small(filter) = self else { return self.insert(item, now, permit) };
+        let mut grown = filter.to_filter()?;
+        let insertion = grown.add(item, now, permit)?;
+        *self = Self::Bloomline(grown);
         Ok(insertion)
     }
 
@@ -164,7 +121,7 @@ impl AnyFilter {
     pub fn estimate_at(&self, now: u64) -> Estimate {
         match self {
             Self::Bloomline(filter) => filter.estimate(),
-            Self::Sparse(filter) => filter.estimate(),
+            Self::Small(filter) => filter.estimate(),
             Self::Windowed(filter) => filter.estimate_at(now),
             Self::RedisBloom(filter) => filter.estimate(),
             Self::ValkeyBloom(filter) => filter.estimate(),

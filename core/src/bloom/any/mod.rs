@@ -1,16 +1,16 @@
 //! A filter of any layout, or a windowed one.
 
-use std::iter;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use delegate::delegate;
 
-use crate::bloom::bloomline::{BlockedParams, Filter, SparseFilter};
+use crate::bloom::bloomline::{BlockedParams, Filter};
 use crate::bloom::length::is_length;
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{self, RedisBloomFilter};
 use crate::bloom::scalable::{Increase, SAMPLE_PAGES};
+use crate::bloom::small::SmallFilter;
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::chunk::{Bits, Chunk};
@@ -24,8 +24,8 @@ use crate::spec::{Growth, Layout, Spec};
 pub enum AnyFilter {
     /// A filter in this project's layout.
     Bloomline(Filter),
-    /// The same with few items, as the list of their hashes.
-    Sparse(SparseFilter),
+    /// The same of one small layer.
+    Small(SmallFilter),
     /// A windowed filter, in this project's layout.
     Windowed(WindowedFilter),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
@@ -37,15 +37,15 @@ pub enum AnyFilter {
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
-/// Evaluates an expression with the filter of any kind, or another one with a sparse filter.
+/// Evaluates an expression with the filter of any kind, or another one with a small filter.
 macro_rules! any {
     ($any:expr, $filter:ident => $do:expr) => {
-        any!($any, $filter => $do, sparse => $do)
+        any!($any, $filter => $do, small => $do)
     };
-    ($any:expr, $filter:ident => $do:expr, sparse => $sparse:expr) => {
+    ($any:expr, $filter:ident => $do:expr, small => $small:expr) => {
         match $any {
             AnyFilter::Bloomline($filter) => $do,
-            AnyFilter::Sparse($filter) => $sparse,
+            AnyFilter::Small($filter) => $small,
             AnyFilter::Windowed($filter) => $do,
             AnyFilter::RedisBloom($filter) => $do,
             AnyFilter::ValkeyBloom($filter) => $do,
@@ -87,27 +87,34 @@ impl From<WindowedFilter> for AnyFilter {
     }
 }
 
+/// Small if it has one small layer, and if there is memory for that.
 impl From<Filter> for AnyFilter {
     fn from(filter: Filter) -> Self {
-        Self::Bloomline(filter)
+        match SmallFilter::of(&filter) {
+            Ok(Some(small)) => Self::Small(small),
+            Ok(None) | Err(_) => Self::Bloomline(filter),
+        }
     }
 }
 
-impl From<SparseFilter> for AnyFilter {
-    fn from(filter: SparseFilter) -> Self {
-        Self::Sparse(filter)
+impl From<SmallFilter> for AnyFilter {
+    fn from(filter: SmallFilter) -> Self {
+        Self::Small(filter)
     }
 }
 
 impl AnyFilter {
-    /// An empty filter in this project's layout: sparse if its layer is small, whatever number of
-    /// items are about to be added. Some of them may be equal, and the filter would stay dense.
+    /// An empty filter in this project's layout.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::new`].
     pub fn bloomline(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
         let (params, plan) = BlockedParams::new(spec, seed)?;
-        if let Some(filter) = SparseFilter::with_hashes(params, &plan, iter::empty(), permit)? {
-            return Ok(filter.into());
+        match SmallFilter::new(params, &plan, permit)? {
+            Some(filter) => Ok(filter.into()),
+            None => Filter::with_plan(params, &plan, permit).map(Self::Bloomline),
         }
-        Filter::with_plan(params, &plan, permit).map(Self::from)
     }
 
     /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
@@ -122,8 +129,8 @@ impl AnyFilter {
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
-        if SparseFilter::has_header(bytes) {
-            return SparseFilter::decode_header(bytes, permit).map(Self::from);
+        if SmallFilter::has_listed_header(bytes) {
+            return SmallFilter::decode_listed(bytes, permit).map(Self::from);
         }
         if !is_length(bytes.len()) {
             return RedisBloomFilter::decode_header(bytes, permit).map(Self::from);
@@ -133,14 +140,18 @@ impl AnyFilter {
         } else if WindowedFilter::has_header(bytes) {
             WindowedFilter::decode_header(bytes, permit).map(Self::from)
         } else {
-            Filter::decode_header(bytes, permit).map(Self::from)
+            let description = Filter::describe(bytes)?;
+            match SmallFilter::described(&description, permit)? {
+                Some(filter) => Ok(filter.into()),
+                None => description.build(permit).map(Self::Bloomline),
+            }
         }
     }
 
     delegate! {
         to match self {
             Self::Bloomline(filter) => filter,
-            Self::Sparse(filter) => filter,
+            Self::Small(filter) => filter,
             Self::Windowed(filter) => filter,
             Self::RedisBloom(filter) => filter,
             Self::ValkeyBloom(filter) => filter,
@@ -185,9 +196,10 @@ impl AnyFilter {
         let header = self.encode_header();
         let is_described = match self {
             Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
-            Self::Sparse(_) => {
-                SparseFilter::decode_header(&header, &mut |_| true)?.encode_header() == header
+            Self::Small(filter) if filter.is_listed() => {
+                SmallFilter::decode_listed(&header, &mut |_| true)?.encode_header() == header
             }
+            Self::Small(filter) => filter.is_described_by(&Filter::describe(&header)?),
             Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
             Self::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
             Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
@@ -197,7 +209,7 @@ impl AnyFilter {
 
     pub fn layout(&self) -> Layout {
         match self {
-            Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => Layout::Bloomline,
+            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => Layout::Bloomline,
             Self::RedisBloom(_) => Layout::RedisBloom,
             Self::ValkeyBloom(_) => Layout::ValkeyBloom,
         }
@@ -222,7 +234,7 @@ impl AnyFilter {
     pub fn seed(&self) -> Option<u64> {
         match self {
             Self::Bloomline(filter) => Some(filter.seed()),
-            Self::Sparse(filter) => Some(filter.seed()),
+            Self::Small(filter) => Some(filter.seed()),
             Self::Windowed(filter) => Some(filter.seed()),
             Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
         }
@@ -261,21 +273,27 @@ impl AnyFilter {
 
     /// True if the filter is the list of its items.
     #[inline(always)]
-    pub fn is_sparse(&self) -> bool {
-        matches!(self, Self::Sparse(_))
+    pub fn is_listed(&self) -> bool {
+        matches!(self, Self::Small(filter) if filter.is_listed())
+    }
+
+    /// Bytes of a small filter, which also grows without a new layer; 0 of others.
+    #[inline(always)]
+    pub fn small_bytes(&self) -> u64 {
+        if let Self::Small(filter) = self { filter.size_bytes() } else { 0 }
     }
 
     /// New items that can be inserted before the header has no list of all items: 0 if it has none.
     #[inline]
     pub fn listed_room(&self) -> u64 {
-        if let Self::Sparse(filter) = self { filter.listed_room() } else { 0 }
+        if let Self::Small(filter) = self { filter.listed_room() } else { 0 }
     }
 
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Increase> {
         match self {
             Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
-            Self::Sparse(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::Small(filter) => Some(filter.added_since(layers, newest_len)),
             Self::Windowed(_) => None,
             Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
             Self::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
@@ -292,7 +310,7 @@ impl AnyFilter {
         match self {
             Self::Bloomline(filter) => Ok(filter.compact()),
             // Its layer is too small to become smaller.
-            Self::Sparse(_) => Ok(0),
+            Self::Small(_) => Ok(0),
             Self::RedisBloom(filter) => Ok(filter.compact()),
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
@@ -303,7 +321,7 @@ impl AnyFilter {
         match self {
             Self::Windowed(_) => Error::Windowed,
             Self::ValkeyBloom(_) => Error::OfValkeyBloom,
-            Self::Bloomline(_) | Self::Sparse(_) | Self::RedisBloom(_) => {
+            Self::Bloomline(_) | Self::Small(_) | Self::RedisBloom(_) => {
                 Error::Differs(Parameter::Layout)
             }
         }
@@ -325,24 +343,11 @@ impl AnyFilter {
     ///
     /// [`Error::Chunk`].
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
-        if let Self::Sparse(filter) = self {
-            let dense = filter.to_dense()?;
-            return self.change_dense(dense, |dense| dense.write_chunk(offset, chunk));
-        }
-        any!(self, filter => filter.write_chunk(offset, chunk))
-    }
-
-    /// Becomes `dense`, the dense form of this filter, if `change` changes that.
-    pub(crate) fn change_dense(
-        &mut self,
-        mut dense: Filter,
-        change: impl FnOnce(&mut Filter) -> Result<bool, Error>,
-    ) -> Result<bool, Error> {
-        let is_changed = change(&mut dense)?;
-        if is_changed {
-            *self = dense.into();
-        }
-        Ok(is_changed)
+        any!(
+            self,
+            filter => filter.write_chunk(offset, chunk),
+            small => filter.write_bits(offset, chunk)
+        )
     }
 
     /// Calls `see` with the bits of each layer, oldest first.
@@ -363,7 +368,7 @@ impl AnyFilter {
         any!(
             self,
             filter => filter.samples().map(|(layer, sample)| layer.words().fill(sample)).collect(),
-            sparse => vec![filter.with_layer(|layer| layer.words().fill(SAMPLE_PAGES))]
+            small => vec![filter.with_layer(|layer| layer.words().fill(SAMPLE_PAGES))]
         )
     }
 
@@ -372,7 +377,7 @@ impl AnyFilter {
         any!(
             self,
             filter => filter.samples().map(|(layer, sample)| layer.by_fill(sample).rate).collect(),
-            sparse => vec![filter.with_layer(|layer| layer.by_fill(SAMPLE_PAGES).rate)]
+            small => vec![filter.with_layer(|layer| layer.by_fill(SAMPLE_PAGES).rate)]
         )
     }
 
@@ -380,23 +385,22 @@ impl AnyFilter {
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
         match self {
-            Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => {}
+            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => {}
             Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
             Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
         any!(self, filter => filter.allocations().for_each(see))
     }
 
-    /// See [`Filter::pack`].
+    /// The allocation of a filter that has only one.
     ///
     /// # Errors
     ///
-    /// The filter, also if it is of another kind.
+    /// The filter, if it has others.
     #[inline]
     pub fn pack(self) -> Result<Headed, Self> {
         match self {
-            Self::Bloomline(filter) => filter.pack().map_err(Self::Bloomline),
-            Self::Sparse(filter) => Ok(filter.pack()),
+            Self::Small(filter) => Ok(filter.pack()),
             Self::Windowed(filter) => filter.pack().map_err(Self::Windowed),
             other => Err(other),
         }
@@ -407,9 +411,6 @@ impl AnyFilter {
         if WindowedFilter::is_packed(packed.header()) {
             return Self::Windowed(WindowedFilter::unpack(packed));
         }
-        match SparseFilter::unpack(packed) {
-            Ok(filter) => Self::Sparse(filter),
-            Err(packed) => Self::Bloomline(Filter::unpack(packed)),
-        }
+        Self::Small(SmallFilter::unpack(packed))
     }
 }

@@ -77,7 +77,7 @@ impl AnyFilter {
                     })
                     .collect()
             }
-            Self::Sparse(filter) => {
+            Self::Small(filter) => {
                 let error = filter.layer_error();
                 let len = filter.len();
                 vec![filter.with_layer(|layer| LayerNumbers::of_bloomline(layer, len, error))]

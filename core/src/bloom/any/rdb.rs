@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! unsigned 2^64-1
-//! string            the header, 64 bytes; more for a windowed or a sparse filter
+//! string            the header, 64 bytes; more for a windowed or a listed filter
 //! string...         the bits, oldest layer first: each layer in strings of 2 MiB and a shorter
 //!                   last one; an empty string stands for as many zeros
 //! ```
@@ -35,7 +35,7 @@ impl AnyFilter {
     /// [`Error::OutOfMemory`], in valkey-bloom's layout only; not all was written then.
     pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
         match self {
-            Self::Bloomline(_) | Self::Sparse(_) | Self::Windowed(_) => {
+            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => {
                 to.unsigned(BLOOMLINE);
                 to.string(&self.encode_header());
                 self.each_chunk(0, BITS_STRING, |chunk| {

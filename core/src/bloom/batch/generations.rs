@@ -22,7 +22,7 @@ pub(crate) trait Generations: Sized {
     /// Locates an item in the newest layer.
     fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
 
-    /// The layer, if it is the only one: items are located once.
+    /// The layer, if it is the only one and not small: items are located once.
     #[inline(always)]
     fn only_layer(&self) -> Option<&Layer<Self::Shape>> {
         None

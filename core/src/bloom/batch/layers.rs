@@ -93,7 +93,8 @@ impl<S: LayerShape> Generations for ScalableFilter<S> {
 
     #[inline(always)]
     fn only_layer(&self) -> Option<&Layer<S>> {
-        self.older.is_empty().then_some(&self.newest)
+        let is_only = self.older.is_empty() && !self.newest.shape.is_small();
+        is_only.then_some(&self.newest)
     }
 
     /// The newest layer is tested first: it is the largest, and holds the most recent items.

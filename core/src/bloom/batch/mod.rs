@@ -267,13 +267,6 @@ where
             return;
         };
         let seed = self.filter.seed();
-        if layer.shape().is_small() {
-            for item in self.items {
-                let hash = F::Shape::hash(&seed, item.as_ref());
-                (self.answer)(layer.contains_hash(backend, &hash));
-            }
-            return;
-        }
         let is_staged = layer.bytes() >= F::Shape::STAGED_FROM;
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
@@ -331,12 +324,6 @@ where
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) -> ControlFlow<()> {
         let seed = self.filter.seed();
-        while self.filter.only_layer().is_some_and(|layer| layer.shape().is_small()) {
-            let Some(item) = self.items.next() else { return ControlFlow::Continue(()) };
-            let hash = F::Shape::hash(&seed, item.as_ref());
-            let spot = self.filter.locate(&hash);
-            (self.answer)(self.filter.insert_spot(backend, spot, self.now, self.permit))?;
-        }
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
             while let Some(layer) = self.filter.only_layer() {

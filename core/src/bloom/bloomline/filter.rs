@@ -34,9 +34,7 @@ impl Filter {
             capacity = capacity.saturating_add(plan.capacity());
             (params, _) = params.successor(plan, index, capacity)?;
         }
-        let mut filter = Self::with_plans(params, plans, newest_len, &mut |_| true)?;
-        filter.give_up_header()?;
-        Ok(filter)
+        Self::with_plans(params, plans, newest_len, &mut |_| true)
     }
 
     /// Capacity, target rate and growth, as the filter was created.

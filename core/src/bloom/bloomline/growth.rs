@@ -15,15 +15,15 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 /// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockedParams {
-    pub(super) capacity: u64,
-    pub(super) error_rate: f64,
+    pub(crate) capacity: u64,
+    pub(crate) error_rate: f64,
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
     pub(crate) older_rates: f64,
     growth: PackedGrowth,
     /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
     /// all earlier bits.
-    pub(super) origin: u32,
+    pub(crate) origin: u32,
 }
 
 /// [`Growth`] and two facts about the older layers, in four bytes. A filter of any kind uses spare
@@ -101,7 +101,7 @@ impl BlockedParams {
 
     /// Of a filter of one layer, which has this expansion, 0 if it does not grow.
     #[inline(always)]
-    pub(super) fn of_one_layer(
+    pub(crate) fn of_one_layer(
         capacity: u64,
         error_rate: f64,
         seed: u64,
@@ -114,7 +114,7 @@ impl BlockedParams {
 
     /// 0 if the filter does not grow.
     #[inline(always)]
-    pub(super) fn expansion(&self) -> u16 {
+    pub(crate) fn expansion(&self) -> u16 {
         self.growth.expansion
     }
 

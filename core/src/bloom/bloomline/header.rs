@@ -21,19 +21,22 @@
 //!
 //! Records of [irregular] layers follow, then zeros.
 //!
-//! Version 3 is that of [sparse filters](super::sparse): version 1, and the hash of each item. No
+//! Version 3 is that of [lists](crate::bloom::small): version 1, and the hash of each item. No
 //! bits follow.
 //!
 //! All numbers are little-endian. The geometry is derived from the header and not stored in it, so
 //! the header cannot contradict the geometry. `docs/format.md` describes the format.
 
+use std::iter;
+
 use super::growth::BlockedParams;
 use super::irregular::{self, IrregularRecords};
 use super::sizing::REVISION;
-use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter, SparseFilter};
+use super::{BlockedLayer, BlockedPlan, BlockedShape, Filter};
 pub use crate::bloom::length::{EXTENDED_BYTES, HEADER_BYTES};
 use crate::bloom::length::{LISTED_BYTES, is_length, listed, pad_header};
 use crate::bloom::scalable::Description;
+use crate::bloom::small::{SmallFilter, SmallHeader};
 use crate::error::{Error, HeaderError};
 use crate::header_fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
@@ -45,8 +48,8 @@ pub const MAGIC: [u8; 8] = *b"bloomlin";
 /// The version of the format, for filters that follow from what they were created with.
 pub const VERSION: u16 = 1;
 
-/// The version of the format for sparse filters.
-pub const SPARSE_VERSION: u16 = 3;
+/// The version of the format for lists.
+pub const LISTED_VERSION: u16 = 3;
 
 /// The version of the format for all other filters.
 pub const EXTENDED_VERSION: u16 = 2;
@@ -56,36 +59,38 @@ const FIXED: u8 = 0;
 /// The byte for [`Growth::Scaling`].
 const SCALING: u8 = 1;
 
+/// The header of a filter of these layers, oldest first, with this number of items in the newest.
+fn encode(
+    params: &BlockedParams,
+    layers: impl ExactSizeIterator<Item = BlockedPlan>,
+    newest_len: u64,
+) -> Vec<u8> {
+    let (count, mut records) = (layers.len() as u32, Vec::new());
+    irregular::encode(params, layers, &mut records);
+    let first_byte = params.first_byte();
+    let is_extended = !records.is_empty() || first_byte != 0;
+    let (version, numbers) = if is_extended {
+        (EXTENDED_VERSION, [0, newest_len, first_byte, 0])
+    } else {
+        (VERSION, [newest_len, 0, 0, 0])
+    };
+    let fixed = Fixed { spec: params.spec(), window: [0; 3], count, seed: params.seed, numbers };
+    let mut bytes = fixed.encode(version).to_vec();
+    if is_extended {
+        bytes.extend(records);
+        pad_header(&mut bytes);
+    } else {
+        bytes.truncate(HEADER_BYTES);
+    }
+    bytes
+}
+
 impl Filter {
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
-        let spec = self.spec();
-        let mut records = Vec::new();
-        let layers = self.layers().map(BlockedLayer::plan);
-        irregular::encode(&self.params, layers, &mut records);
-        let first_byte = self.params.first_byte();
-        let is_extended = !records.is_empty() || first_byte != 0;
-        let version = if is_extended { EXTENDED_VERSION } else { VERSION };
-        let newest_len = self.newest_len();
-        let fixed = Fixed {
-            spec,
-            window: [0; 3],
-            count: self.layer_count(),
-            seed: self.seed(),
-            numbers: if is_extended {
-                [0, newest_len, first_byte, 0]
-            } else {
-                [newest_len, 0, 0, 0]
-            },
-        };
-        let mut bytes = fixed.encode(version).to_vec();
-        if is_extended {
-            bytes.extend(records);
-            pad_header(&mut bytes);
-        } else {
-            bytes.truncate(HEADER_BYTES);
-        }
-        bytes
+        let older = self.older.iter().map(BlockedLayer::plan);
+        let plans: Vec<_> = older.chain(iter::once(self.newest.plan())).collect();
+        encode(&self.params, plans.into_iter(), self.newest_len())
     }
 
     /// The filter of a header, with all bits zero;
@@ -142,51 +147,56 @@ impl Filter {
     }
 }
 
-impl SparseFilter {
-    /// The header, which has the items too.
+impl SmallFilter {
+    /// The header, which has the items of a list too.
     pub fn encode_header(&self) -> Vec<u8> {
+        let SmallHeader { params, shape, len } = self.header();
+        if !self.is_listed() {
+            let plan = BlockedPlan::new(shape.capacity, shape.geometry);
+            return encode(&params, iter::once(plan), len);
+        }
         let fixed = Fixed {
-            spec: self.spec(),
+            spec: params.spec(),
             window: [0; 3],
             count: 1,
-            seed: self.seed(),
-            numbers: [self.len(), 0, 0, 0],
+            seed: params.seed,
+            numbers: [len, 0, 0, 0],
         };
-        let mut bytes = fixed.encode(SPARSE_VERSION).to_vec();
+        let mut bytes = fixed.encode(LISTED_VERSION).to_vec();
         bytes.truncate(HEADER_BYTES);
         bytes.extend(self.hashes().iter().flat_map(|hash| hash.to_le_bytes()));
         bytes
     }
 
-    /// True if the header is one of a sparse filter.
-    pub fn has_header(bytes: &[u8]) -> bool {
+    /// True if the header is one of a list.
+    pub fn has_listed_header(bytes: &[u8]) -> bool {
         let version = bytes.get(MAGIC.len()..MAGIC.len() + size_of::<u16>());
         bytes.starts_with(&MAGIC)
             && listed(bytes.len()).is_some()
-            && version == Some(&SPARSE_VERSION.to_le_bytes())
+            && version == Some(&LISTED_VERSION.to_le_bytes())
     }
 
-    /// The filter of a header. The bytes may come from anywhere.
+    /// The filter of the header of a list. The bytes may come from anywhere.
     ///
     /// # Errors
     ///
     /// [`Error::Header`], and those of [`Filter::new`].
-    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        let (params, plan, list) = Self::describe(bytes)?;
+    pub fn decode_listed(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        let (params, plan, list) = Self::describe_listed(bytes)?;
         let hashes = list.chunks_exact(LISTED_BYTES).map(|hash| FieldReader::new(hash).take());
         let filter = Self::with_hashes(params, &plan, hashes.map(u64::from_le_bytes), permit)?;
         filter.ok_or(HeaderError::Len(list.len() as u64 / LISTED_BYTES as u64).into())
     }
 
-    /// What a header describes: the layer of the dense form, and the hashes.
-    fn describe(bytes: &[u8]) -> Result<(BlockedParams, BlockedPlan, &[u8]), Error> {
+    /// What the header of a list describes: the layer, and the hashes.
+    fn describe_listed(bytes: &[u8]) -> Result<(BlockedParams, BlockedPlan, &[u8]), Error> {
         let (Some(items), Some((fixed, list))) =
             (listed(bytes.len()), bytes.split_at_checked(HEADER_BYTES))
         else {
             return Err(HeaderError::Length(bytes.len()).into());
         };
         let Fixed { spec, window, count, seed, numbers: [len, zero, ..] } =
-            Fixed::decode(fixed, SPARSE_VERSION)?;
+            Fixed::decode(fixed, LISTED_VERSION)?;
         if window != [0; 3] || zero != 0 {
             return Err(HeaderError::Reserved.into());
         }

@@ -3,24 +3,21 @@
 mod filter;
 pub mod fold;
 pub mod geometry;
-mod growth;
+pub(crate) mod growth;
 pub mod header;
 pub mod irregular;
 #[allow(unsafe_code)]
 mod layer;
 pub mod locate;
 mod located;
-mod packed;
 pub mod rate;
 pub mod sectors;
 pub mod shape;
 pub mod sizing;
-pub mod sparse;
 mod table;
 
 pub use growth::BlockedParams;
 pub use shape::{BlockedLayer, BlockedPlan, BlockedShape, LayerRef};
-pub use sparse::SparseFilter;
 
 /// A scalable filter in the Bloomline layout.
 pub type Filter = crate::bloom::scalable::ScalableFilter<BlockedShape>;

@@ -46,7 +46,7 @@ fn parts(spot: &Spot, skipped: u8, bits: u8, sectors: usize) -> ([Range<usize>; 
 
 /// True if the bits of an item are set.
 #[inline(always)]
-pub(super) fn test(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
+pub(crate) fn test(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
     test_first(sectors, spot) && test_rest(sectors, spot, bits)
 }
 
@@ -78,7 +78,7 @@ fn test_rest(sectors: &[u64], spot: &Spot, bits: u8) -> bool {
 }
 
 #[inline(always)]
-pub(super) fn set(sectors: &mut [u64], spot: &Spot, bits: u8) {
+pub(crate) fn set(sectors: &mut [u64], spot: &Spot, bits: u8) {
     let (parts, mut indexes) = parts(spot, 0, bits, sectors.len());
     for part in parts {
         for sector in sectors.get_mut(part).unwrap_or_default() {

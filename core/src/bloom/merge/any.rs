@@ -5,6 +5,7 @@ use crate::bloom::any::AnyFilter;
 use crate::bloom::bloomline::Filter;
 use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::bloom::scalable::ScalableFilter;
+use crate::bloom::small::SmallFilter;
 use crate::error::Error;
 use crate::memory::lists::{try_collect, try_push};
 use crate::permit::Permit;
@@ -26,18 +27,25 @@ impl AnyFilter {
     /// or [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
     /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
     pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
-        if let Self::Sparse(filter) = self {
-            let dense = filter.to_dense()?;
-            return self.change_dense(dense, |dense| union_bloomline(dense, others, permit));
-        }
         let target = self.error_rate();
         match self {
             Self::Bloomline(filter) => union_bloomline(filter, others, permit),
+            Self::Small(filter) => {
+                let mut union = filter.to_filter()?;
+                let is_changed = union_bloomline(&mut union, others, permit)?;
+                if is_changed {
+                    *self = match SmallFilter::of(&union)? {
+                        Some(small) => Self::Small(small),
+                        None => Self::Bloomline(union),
+                    };
+                }
+                Ok(is_changed)
+            }
             Self::RedisBloom(filter) => {
-                let others = sources(filter, others, Self::as_redisbloom)?;
+                let others = sources(filter, others.iter().map(|other| other.as_redisbloom()))?;
                 filter.merge(&others, target, permit)
             }
-            Self::Sparse(_) | Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -49,17 +57,13 @@ impl AnyFilter {
     /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
     pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
         match self {
-            Self::Bloomline(filter) => in_dense_form(others, |others| {
-                sources(filter, others, Self::as_bloomline).map(drop)
-            }),
-            Self::Sparse(filter) => Self::from(filter.to_dense()?).check_union(others),
-            Self::RedisBloom(filter) => sources(filter, others, Self::as_redisbloom).map(drop),
+            Self::Bloomline(filter) => check_union_bloomline(filter, others),
+            Self::Small(filter) => check_union_bloomline(&filter.to_filter()?, others),
+            Self::RedisBloom(filter) => {
+                sources(filter, others.iter().map(|other| other.as_redisbloom())).map(drop)
+            }
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
-    }
-
-    fn as_bloomline(&self) -> Result<&Filter, Error> {
-        if let Self::Bloomline(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 
     fn as_redisbloom(&self) -> Result<&RedisBloomFilter, Error> {
@@ -74,36 +78,45 @@ fn union_bloomline(
     permit: Permit,
 ) -> Result<bool, Error> {
     let target = filter.spec().error_rate;
-    in_dense_form(others, |others| {
-        let others = sources(filter, others, AnyFilter::as_bloomline)?;
-        filter.merge(&others, target, permit)
+    let of_small = of_small(others)?;
+    let others = sources(filter, as_filters(others, &of_small))?;
+    filter.merge(&others, target, permit)
+}
+
+/// [`AnyFilter::check_union`] of a filter in this project's layout.
+fn check_union_bloomline(filter: &Filter, others: &[&AnyFilter]) -> Result<(), Error> {
+    let of_small = of_small(others)?;
+    sources(filter, as_filters(others, &of_small)).map(drop)
+}
+
+/// Of each small filter one that can be merged.
+fn of_small(filters: &[&AnyFilter]) -> Result<Box<[Option<Filter>]>, Error> {
+    let of_one = |filter: &&AnyFilter| match filter {
+        AnyFilter::Small(filter) => filter.to_filter().map(Some),
+        _ => Ok(None),
+    };
+    try_collect(filters.len(), filters.iter().map(of_one))
+}
+
+/// These filters, if they are in this project's layout; [`of_small`] has made those of small ones.
+fn as_filters<'a>(
+    filters: &'a [&AnyFilter],
+    of_small: &'a [Option<Filter>],
+) -> impl Iterator<Item = Result<&'a Filter, Error>> {
+    filters.iter().zip(of_small).map(|(filter, of_small)| match (filter, of_small) {
+        (_, Some(filter)) | (AnyFilter::Bloomline(filter), _) => Ok(filter),
+        _ => Err(filter.refusal()),
     })
 }
 
-/// Calls `see` with these filters, the sparse ones in their dense form.
-fn in_dense_form<T>(
-    filters: &[&AnyFilter],
-    see: impl FnOnce(&[&AnyFilter]) -> Result<T, Error>,
-) -> Result<T, Error> {
-    let dense = |filter: &&AnyFilter| match filter {
-        AnyFilter::Sparse(filter) => filter.to_dense().map(|dense| Some(dense.into())),
-        _ => Ok(None),
-    };
-    let dense: Box<[Option<AnyFilter>]> = try_collect(filters.len(), filters.iter().map(dense))?;
-    let pairs = filters.iter().zip(&dense);
-    let same = pairs.map(|(filter, dense)| Ok(dense.as_ref().unwrap_or(filter)));
-    see(&try_collect(filters.len(), same)?)
-}
-
-/// The filters of the kind and the parameters of `filter`.
+/// The others, which must have the parameters of `filter`.
 fn sources<'a, S: MergeShape>(
     filter: &ScalableFilter<S>,
-    others: &[&'a AnyFilter],
-    kind: impl Fn(&'a AnyFilter) -> Result<&'a ScalableFilter<S>, Error>,
+    others: impl Iterator<Item = Result<&'a ScalableFilter<S>, Error>>,
 ) -> Result<Vec<&'a ScalableFilter<S>>, Error> {
     let mut found = Vec::new();
     for other in others {
-        let other = kind(other)?;
+        let other = other?;
         if let Some(parameter) = S::parameter(filter, other) {
             return Err(Error::Differs(parameter));
         }

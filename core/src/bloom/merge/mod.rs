@@ -93,7 +93,6 @@ impl<S: MergeShape> ScalableFilter<S> {
         for layer in new() {
             try_push(&mut copies, layer.try_clone()?)?;
         }
-        self.give_up_header()?;
         if let Some(newest) = copies.pop() {
             let mut last = std::mem::replace(&mut self.newest, newest);
             if let Some(&len) = lens.get(self.older.len()) {

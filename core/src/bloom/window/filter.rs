@@ -358,7 +358,7 @@ impl WindowedFilter {
                     if let Some(overflow) = &one.overflow {
                         sums.layers += overflow.layer_count();
                         sums.capacity = sums.capacity.saturating_add(overflow.capacity());
-                        sums.bytes = sums.bytes.saturating_add(overflow.part_bytes());
+                        sums.bytes = sums.bytes.saturating_add(overflow.size_bytes());
                     }
                 }
             }

@@ -93,7 +93,7 @@ impl<'a> GenerationRef<'a> {
     }
 
     pub(crate) fn overflow_bytes(&self) -> u64 {
-        self.overflow.map_or(0, Filter::part_bytes)
+        self.overflow.map_or(0, Filter::size_bytes)
     }
 
     pub(crate) fn bits_bytes(&self) -> u64 {

@@ -55,7 +55,7 @@ fn grow_to_third(filter: &mut AnyFilter) -> usize {
 fn header_of_full(filter: &AnyFilter) -> Vec<u8> {
     let mut header = filter.encode_header();
     match filter {
-        AnyFilter::Sparse(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+        AnyFilter::Small(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
             unreachable!("not created")
         }
         AnyFilter::Bloomline(_) => header[48..56].copy_from_slice(&THIRD.to_le_bytes()),
@@ -164,7 +164,7 @@ fn refused_fourth_layer_changes_nothing() {
         });
         assert_eq!(batch, [false, true, false]);
         match full {
-            AnyFilter::Sparse(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+            AnyFilter::Small(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
                 unreachable!("not decoded")
             }
             // The capacity exceeds that of the largest layer, so the permit is not called.

@@ -1,13 +1,12 @@
 //! The sizing rule: its frozen table, its rates and ranges, and 10,000 pinned results.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::bloomline::SparseFilter;
 use bloomline_core::bloom::bloomline::geometry::{Geometry, PAGE_BLOCKS};
 use bloomline_core::bloom::bloomline::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_at_load};
 use bloomline_core::bloom::bloomline::sizing::{
     MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, REVISION, ROWS, Row,
 };
-use bloomline_core::bloom::scalable::size_bytes;
+use bloomline_core::bloom::small::{SmallFilter, planned_bytes};
 use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::forged::with_layers;
@@ -350,9 +349,9 @@ const SIZE_CLASS: u64 = 16;
 /// Bytes of a filter of one layer with one item, with half of its capacity, and full.
 fn sizes(spec: Spec) -> [u64; 3] {
     let layer = spec.layers().next().unwrap().unwrap();
-    let dense = size_bytes(layer.bytes(), 1, layer.shape());
+    let bits = planned_bytes(layer.bytes(), 1, layer.shape());
     [1, spec.capacity.div_ceil(2), spec.capacity]
-        .map(|items| SparseFilter::planned_bytes(layer.shape(), items).unwrap_or(dense))
+        .map(|items| SmallFilter::listed_bytes(layer.shape(), items).unwrap_or(bits))
 }
 
 /// Round rates, and a hundred and fifty others down to the smallest.

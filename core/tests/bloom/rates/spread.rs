@@ -183,6 +183,7 @@ fn merged(make: impl Fn() -> Filter, seed: u64) -> Filter {
     }
     match largest {
         Some(AnyFilter::Bloomline(filter)) => filter,
+        Some(AnyFilter::Small(filter)) => filter.to_filter().unwrap(),
         other => panic!("{other:?}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Sparse filters: they answer as their bits would, and their headers have their items.
+//! Small filters: a list answers as its bits would, and its header has its items.
 
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Filter, Insertion, Spec};
@@ -7,7 +7,7 @@ use bloomline_reference::checks::check::{assert_consistent, assert_equal, bits};
 
 use crate::filters::{SEED, fixed, new, scaling};
 
-fn sparse(spec: Spec) -> AnyFilter {
+fn listed(spec: Spec) -> AnyFilter {
     AnyFilter::bloomline(spec, SEED, &mut |_| true).unwrap()
 }
 
@@ -31,8 +31,8 @@ fn insert_each(
 
 /// The most items that the list of a filter may have, by the sectors of its layer; 0 for a layer of
 /// blocks.
-fn most(dense: &Filter) -> u64 {
-    let layer = dense.layers().next().unwrap();
+fn most(with_bits: &Filter) -> u64 {
+    let layer = with_bits.layers().next().unwrap();
     let sectors = if layer.geometry().is_small() { layer.bytes() / 8 } else { 0 };
     sectors.saturating_sub(4).min(16).min(layer.capacity())
 }
@@ -50,37 +50,37 @@ fn specs() -> Vec<Spec> {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
-fn sparse_filters_answer_as_their_bits_do() {
+fn lists_answer_as_their_bits_do() {
     let mut lists = 0;
     for spec in specs() {
-        let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+        let (mut filter, mut with_bits) = (listed(spec), AnyFilter::from(new(spec, SEED)));
         let most = most(&new(spec, SEED));
-        assert_eq!(filter.is_sparse(), most > 0, "{spec:?}");
+        assert_eq!(filter.is_listed(), most > 0, "{spec:?}");
         lists += u64::from(most > 0);
         for number in 0..40 {
             assert_eq!(
                 filter.listed_room(),
-                if filter.is_sparse() { most - filter.len() } else { 0 }
+                if filter.is_listed() { most - filter.len() } else { 0 }
             );
             let answer = filter.insert_item(&item(number), 0, &mut |_| true);
-            assert_eq!(answer, dense.insert_item(&item(number), 0, &mut |_| true), "{spec:?}");
-            assert_eq!(filter.is_sparse(), filter.len() <= most && most > 0, "{spec:?}");
-            assert!(bits(&filter) == bits(&dense), "{spec:?}, {number}");
+            assert_eq!(answer, with_bits.insert_item(&item(number), 0, &mut |_| true), "{spec:?}");
+            assert_eq!(filter.is_listed(), filter.len() <= most && most > 0, "{spec:?}");
+            assert!(bits(&filter) == bits(&with_bits), "{spec:?}, {number}");
             assert_consistent(&filter);
-            if filter.is_sparse() {
+            if filter.is_listed() {
                 let len = filter.len();
                 let words =
                     if len <= 4 { len.max(1).next_multiple_of(2) } else { len.next_multiple_of(4) };
                 assert_eq!(filter.size_bytes(), 32 + 8 * words);
-                assert!(filter.size_bytes() < dense.size_bytes());
+                assert!(filter.size_bytes() < with_bits.size_bytes());
             } else {
-                assert_equal(&filter, &dense);
+                assert_equal(&filter, &with_bits);
             }
             let absent: Vec<_> = (1_000..1_200).map(item).collect();
             let (mut one_by_one, mut at_once) = (Vec::new(), Vec::new());
             for item in &absent {
                 one_by_one.push(filter.contains_item(item, 0));
-                assert_eq!(one_by_one.last(), Some(&dense.contains_item(item, 0)), "{spec:?}");
+                assert_eq!(one_by_one.last(), Some(&with_bits.contains_item(item, 0)), "{spec:?}");
             }
             filter.contains_batch(absent.iter(), 0, |answer| at_once.push(answer));
             assert_eq!(one_by_one, at_once);
@@ -92,20 +92,20 @@ fn sparse_filters_answer_as_their_bits_do() {
 /// Items whose bits others have set.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
-fn mistakes_of_sparse_filters_are_those_of_their_bits() {
+fn mistakes_of_lists_are_those_of_their_bits() {
     let spec = fixed(255, 0.1);
-    let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+    let (mut filter, mut with_bits) = (listed(spec), AnyFilter::from(new(spec, SEED)));
     for number in 0..filter.listed_room() as u32 {
-        for filter in [&mut filter, &mut dense] {
+        for filter in [&mut filter, &mut with_bits] {
             insert(filter, number);
         }
     }
-    assert!(filter.is_sparse());
+    assert!(filter.is_listed());
     let found = |filter: &AnyFilter| {
         (16..1_000_000).filter(|&number| filter.contains_item(&item(number), 0)).collect::<Vec<_>>()
     };
     let mistakes = found(&filter);
-    assert!(mistakes.len() > 10 && mistakes == found(&dense), "{mistakes:?}");
+    assert!(mistakes.len() > 10 && mistakes == found(&with_bits), "{mistakes:?}");
     for number in mistakes {
         assert!(!filter.insert_item(&item(number), 0, &mut |_| true).unwrap().is_new());
     }
@@ -115,16 +115,16 @@ fn mistakes_of_sparse_filters_are_those_of_their_bits() {
 fn batches_pass_from_the_list_to_the_bits() {
     let spec = scaling(100, 0.01, 2);
     for (first, len) in [(0, 17), (0, 60), (3, 40), (16, 1), (10, 500)] {
-        let (mut filter, mut dense) = (sparse(spec), AnyFilter::from(new(spec, SEED)));
+        let (mut filter, mut with_bits) = (listed(spec), AnyFilter::from(new(spec, SEED)));
         let items = (0..first + len).map(item).collect::<Vec<_>>();
         for call in [&items[..first as usize], &items[first as usize..]] {
             let (mut answers, mut expected) = (Vec::new(), Vec::new());
             insert_each(&mut filter, call, |answer| answers.push(answer));
-            insert_each(&mut dense, call, |answer| expected.push(answer));
+            insert_each(&mut with_bits, call, |answer| expected.push(answer));
             assert_eq!(answers, expected);
         }
-        assert!(!filter.is_sparse());
-        assert_equal(&filter, &dense);
+        assert!(!filter.is_listed());
+        assert_equal(&filter, &with_bits);
     }
 }
 
@@ -133,7 +133,7 @@ fn batches_pass_from_the_list_to_the_bits() {
 fn batches_with_known_items_leave_a_list_of_its_size() {
     for (present, distinct, repeats) in [(0, 1, 30), (2, 3, 4), (5, 1, 11), (8, 8, 2), (16, 0, 9)] {
         let (mut filter, mut single) =
-            (sparse(scaling(100, 0.01, 2)), sparse(scaling(100, 0.01, 2)));
+            (listed(scaling(100, 0.01, 2)), listed(scaling(100, 0.01, 2)));
         let present = (0..present).map(item).collect::<Vec<_>>();
         let distinct = (0..present.len() as u32 + distinct).map(item).collect::<Vec<_>>();
         let call = distinct.iter().copied().cycle().take(distinct.len() * repeats).collect();
@@ -144,7 +144,7 @@ fn batches_with_known_items_leave_a_list_of_its_size() {
             assert_eq!(answers, one_by_one.collect::<Vec<_>>());
             assert_equal(&filter, &single);
         }
-        assert!(filter.is_sparse());
+        assert!(filter.is_listed());
     }
 }
 
@@ -158,7 +158,7 @@ fn form_follows_from_the_items_and_not_from_the_calls() {
                 let items = (0..distinct).map(item).collect::<Vec<_>>();
                 let call: Vec<_> =
                     items.iter().copied().cycle().take(items.len() * repeats).collect();
-                let (mut at_once, mut one_by_one) = (sparse(spec), sparse(spec));
+                let (mut at_once, mut one_by_one) = (listed(spec), listed(spec));
                 insert_each(&mut at_once, &call, |answer| {
                     answer.unwrap();
                 });
@@ -167,7 +167,7 @@ fn form_follows_from_the_items_and_not_from_the_calls() {
                 let reloaded =
                     AnyFilter::decode_header(&at_once.encode_header(), &mut |_| true).unwrap();
                 for filter in [&at_once, &one_by_one, &at_once.try_clone(&mut |_| true).unwrap()] {
-                    assert_eq!(filter.is_sparse(), distinct <= most, "{distinct} of {spec:?}");
+                    assert_eq!(filter.is_listed(), distinct <= most, "{distinct} of {spec:?}");
                     assert_eq!(filter.size_bytes(), reloaded.size_bytes());
                 }
             }
@@ -176,37 +176,37 @@ fn form_follows_from_the_items_and_not_from_the_calls() {
 }
 
 #[test]
-fn merges_and_chunks_make_a_filter_dense_if_they_change_it() {
+fn merges_and_chunks_give_a_list_its_bits_if_they_change_it() {
     let spec = scaling(100, 0.01, 2);
     let filled = |mut filter: AnyFilter, items: std::ops::Range<u32>| {
         items.for_each(|number| insert(&mut filter, number));
         filter
     };
-    let dense = |items| filled(AnyFilter::from(new(spec, SEED)), items);
-    for other in [filled(sparse(spec), 4..9), dense(4..9)] {
-        let mut filter = filled(sparse(spec), 0..5);
+    let with_bits = |items| filled(AnyFilter::from(new(spec, SEED)), items);
+    for other in [filled(listed(spec), 4..9), with_bits(4..9)] {
+        let mut filter = filled(listed(spec), 0..5);
         filter.check_union(&[&other]).unwrap();
         assert_eq!(filter.union(&[&other], &mut |_| true), Ok(true));
-        let mut expected = dense(0..5);
+        let mut expected = with_bits(0..5);
         assert_eq!(expected.union(&[&other], &mut |_| true), Ok(true));
         assert_equal(&filter, &expected);
 
-        let mut filter = filled(sparse(spec), 0..9);
+        let mut filter = filled(listed(spec), 0..9);
         assert_eq!(filter.union(&[&other], &mut |_| true), Ok(false));
-        assert!(filter.is_sparse());
-        let mut expected = dense(0..5);
+        assert!(filter.is_listed());
+        let mut expected = with_bits(0..5);
         assert_eq!(expected.union(&[&filter], &mut |_| true), Ok(true));
     }
-    let differs = sparse(scaling(100, 0.02, 2));
-    assert!(matches!(differs.check_union(&[&sparse(spec)]), Err(Error::Differs(_))));
+    let differs = listed(scaling(100, 0.02, 2));
+    assert!(matches!(differs.check_union(&[&listed(spec)]), Err(Error::Differs(_))));
 
-    let mut filter = filled(sparse(spec), 0..5);
+    let mut filter = filled(listed(spec), 0..5);
     let layer = bits(&filter).concat();
     assert_eq!(filter.write_chunk(0, &layer), Ok(false));
     assert!(filter.write_chunk(8, &layer).is_err() && filter.write_chunk(160, &[1]).is_err());
-    assert!(filter.is_sparse() && filter.compact() == Ok(0));
+    assert!(filter.is_listed() && filter.compact() == Ok(0));
     assert_eq!(filter.write_chunk(80, &[255; 80]), Ok(true));
-    let mut expected = dense(0..5);
+    let mut expected = with_bits(0..5);
     expected.write_chunk(80, &[255; 80]).unwrap();
     assert_equal(&filter, &expected);
 }
