@@ -44,8 +44,10 @@ fn filters_of_1_kb_to_100_mb_move_with_their_slot() {
                 set_slot(&mut source, &format!("{slot} MIGRATING {}", cluster.id(to)));
                 rounds.pass(2);
                 for key in KEYS {
-                    source
-                        .ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 300000", cluster.nodes[to].port));
+                    source.ok(&format!(
+                        "MIGRATE 127.0.0.1 {} {key} 0 300000",
+                        cluster.nodes[to].port
+                    ));
                     rounds.pass(2);
                 }
                 for client in [&mut target, &mut source] {
