@@ -1,19 +1,19 @@
 //! Filters of one small layer, each in one allocation behind a header of four words.
 //!
-//! The fields of a [`Filter`] take 96 bytes, more than half of what the bits of 100 items take. Most
-//! of them are constant here, or small. And bits for 100 items take 160 bytes, whether there are 100
-//! items or one, whereas the 64-bit hash of an item takes 8, and its bits follow from it. So a small
-//! filter starts as a list of hashes, and gets the bits in its place with the first item for which
-//! the list has no room:
+//! The fields of a [`Filter`] take 96 bytes, more than half of what the bits of 100 items take.
+//! Most of them are constant here, or small. And those bits take 160 bytes, whether there are 100
+//! items or one; the hash of an item takes 8, and its bits follow from it. So a small filter starts
+//! as a list of hashes, and gets the bits in its place with the first item for which the list has
+//! no room:
 //!
 //! ```text
-//! listed  | header | hash | hash | ... |        up to 16, at least 32 bytes fewer than the bits
-//! bits    | header | sector 0 | sector 1 | ... |
+//! list | header | hash | hash | ... |               up to 16, at least 32 bytes fewer than the bits
+//! bits | header | sector 0 | sector 1 | ... |
 //! ```
 //!
 //! Both forms are the same filter: the list answers as its bits would. An item is in it if its hash
-//! is in the list, or if the items of the list have set all of its bits. So neither rates nor counts
-//! depend on the form, and a copy of the filter may have the other one.
+//! is in the list, or if the items of the list have set all of its bits. So neither rates nor
+//! counts depend on the form, and a copy of the filter may have the other one.
 //!
 //! With the first item for which the layer has no room it becomes a [`Filter`] of two layers, and
 //! stays one.
