@@ -94,10 +94,16 @@ impl Headed {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn zeroed(header: Header, len: u64) -> Result<Self, Error> {
-        let words = Words::with_header(len)?;
-        words.into_headed(header).map_err(|words| Error::OutOfMemory(words.bytes()))
+    /// [`Error::OutOfMemory`], also for more words than a header can count.
+    #[inline]
+    pub fn zeroed([first, second, third, last]: Header, len: u16) -> Result<Self, Error> {
+        let content = usize::from(len) * WORD;
+        let allocation = Allocation::headed(content).ok_or(Error::OutOfMemory(content as u64))?;
+        let (start, last) =
+            (allocation.start.cast::<Header>(), last & !HEADED_LEN | u64::from(len));
+        // SAFETY: the allocation begins with the header, whose memory nobody else uses.
+        unsafe { start.write([first, second, third, last]) };
+        Ok(Self(start))
     }
 
     /// The words as bytes, to be written.
@@ -106,7 +112,7 @@ impl Headed {
     }
 
     /// A copy with `len` words, at least one: the first ones, and zeros if there are fewer.
-    pub fn resized(&self, len: u64) -> Result<Self, Error> {
+    pub fn resized(&self, len: u16) -> Result<Self, Error> {
         let mut copy = Self::zeroed(*self.header(), len)?;
         copy.words_mut().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
         Ok(copy)

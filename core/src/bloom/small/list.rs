@@ -25,8 +25,8 @@ const GAIN: u64 = 4;
 
 /// The words of a list of `len` items. Few sizes, so that it seldom grows; with the header each is
 /// one of the allocators', which are multiples of 16 bytes, and of 32 from 128 on.
-fn words_for(len: u64) -> u64 {
-    len.max(1).next_multiple_of(if len <= 4 { 2 } else { 4 })
+fn words_for(len: u64) -> u16 {
+    len.clamp(1, MOST).next_multiple_of(if len <= 4 { 2 } else { 4 }) as u16
 }
 
 /// From this number of items in the list and in the call on, setting all bits is faster than
@@ -45,7 +45,7 @@ impl SmallFilter {
     /// Bytes of a filter of this layer that is the list of `items` items; none if it has bits.
     pub fn listed_bytes(shape: &BlockedShape, items: u64) -> Option<u64> {
         let is_listed = Self::most(shape) >= items.max(1);
-        is_listed.then(|| HEADER as u64 + words_for(items) * size_of::<u64>() as u64)
+        is_listed.then(|| (HEADER + usize::from(words_for(items)) * size_of::<u64>()) as u64)
     }
 
     /// A filter with the items of these hashes, as many as a list has room for; none if there are
@@ -214,7 +214,7 @@ impl SmallFilter {
                 break;
             }
         }
-        if words_for(self.len()) < self.0.words().len() as u64 {
+        if usize::from(words_for(self.len())) < self.0.words().len() {
             self.resize(self.len());
         }
         flow
@@ -244,9 +244,10 @@ impl SmallFilter {
     }
 
     /// Makes room for items, as many as the list may have, so that it grows once.
+    #[inline]
     fn reserve(&mut self, items: u64) {
         let items = self.len() + items.min(self.listed_room());
-        if words_for(items) > self.0.words().len() as u64 {
+        if usize::from(words_for(items)) > self.0.words().len() {
             self.resize(items);
         }
     }

@@ -273,7 +273,7 @@ impl SmallFilter {
 
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         request_bits(&self.header().shape, permit)?;
-        self.0.resized(self.0.words().len() as u64).map(Self)
+        self.0.resized(self.0.words().len() as u16).map(Self)
     }
 
     /// The only allocation.
