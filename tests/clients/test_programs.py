@@ -5,6 +5,7 @@ Each test runs through each library. LIBRARIES is what each library gives for th
 
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from conftest import DEADLINE, ROOT
@@ -100,8 +101,9 @@ def program(server, port, compiled, library):
     name, *words = library.command
     place = str(port if library.by_port else server.socket)
     # The first argument is the server, behind the program or behind its interpreter and the script.
-    if (compiled / name).is_file():
-        command = [compiled / name, place, *words]
+    own = compiled / Path(name).name
+    if own.is_file():
+        command = [own, place, *words]
     else:
         command = [name, words[0], place, *words[1:]]
     program = Program(command)
