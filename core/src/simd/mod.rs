@@ -86,8 +86,8 @@ impl Selected {
     }
 
     fn detect() -> Self {
-        #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
-        {
+        #[cfg(target_arch = "x86_64")]
+        if !cfg!(feature = "scalar") {
             if let Some(backend) = avx512::Avx512::detect() {
                 return Self::Avx512(backend);
             }
