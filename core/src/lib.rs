@@ -114,9 +114,9 @@
 //! | scalable filter | layers that together are one filter |
 //! | sector | one 64-bit word of a block |
 //! | seed | the number that makes the hash of a filter its own |
+//! | slot | room for one fingerprint |
 //! | small filter | a filter of one small layer, in one allocation: a list, or bits |
 //! | small layer | one block of 4 to 64 sectors |
-//! | slot | room for one fingerprint |
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | table | one cuckoo filter of fixed capacity, of several that together are one filter |

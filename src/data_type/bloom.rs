@@ -198,7 +198,8 @@ impl Before {
 #[inline]
 fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64, small_bytes: u64) {
     let len = filter.newest_len();
-    let gained = || filter.size_bytes() - small_bytes;
+    // A list that had no memory to become shorter may do so later.
+    let gained = || filter.size_bytes().wrapping_sub(small_bytes);
     if filter.layer_count() == layers {
         if len != newest_len {
             ITEMS.add(len - newest_len);

@@ -94,7 +94,7 @@ impl Headed {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], also for more words than a header can count.
+    /// [`Error::OutOfMemory`].
     #[inline]
     pub fn zeroed([first, second, third, last]: Header, len: u16) -> Result<Self, Error> {
         let content = usize::from(len) * WORD;

@@ -3,7 +3,7 @@
 mod filter;
 pub mod fold;
 pub mod geometry;
-pub(crate) mod growth;
+mod growth;
 pub mod header;
 pub mod irregular;
 #[allow(unsafe_code)]

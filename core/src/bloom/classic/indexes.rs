@@ -110,7 +110,7 @@ impl<R: Reduction> Indexes<R> {
         missing == 0
     }
 
-    /// The same, with a branch after each 32 bits: in a layer that does not contain the
+    /// The same, with a branch after each `TOGETHER` bits: in a layer that does not contain the
     /// item, hardly any further bits are tested, however many the item has.
     #[inline(always)]
     pub fn are_all_set(&mut self, words: &[u64], count: u32) -> bool {

@@ -10,8 +10,7 @@
 //! There are as many words behind the header as the layer has sectors, or fewer: a list.
 
 use crate::bloom::bloomline::geometry::Geometry;
-use crate::bloom::bloomline::growth::BlockedParams;
-use crate::bloom::bloomline::shape::BlockedShape;
+use crate::bloom::bloomline::{BlockedParams, BlockedShape};
 use crate::memory::words::Header;
 
 /// Bits of a field of a word of the header.

@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use super::header::SmallHeader;
 use super::{SmallFilter, request_bits, spot};
 use crate::bloom::bloomline::geometry::MAX_SECTORS;
-use crate::bloom::bloomline::growth::BlockedParams;
-use crate::bloom::bloomline::sectors;
-use crate::bloom::bloomline::shape::{BlockedPlan, BlockedShape};
+use crate::bloom::bloomline::{BlockedParams, BlockedPlan, BlockedShape, sectors};
 use crate::bloom::length::MOST_LISTED;
 use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
@@ -204,7 +202,9 @@ impl SmallFilter {
                     break;
                 }
                 Ok(true) => {
-                    sectors::set(sectors, &spot, geometry.bits_per_block());
+                    if !is_in {
+                        sectors::set(sectors, &spot, geometry.bits_per_block());
+                    }
                     answer(Ok(!is_in))
                 }
                 Err(error) => answer(Err(error)),

@@ -30,10 +30,10 @@ use std::ptr::NonNull;
 pub(crate) use header::SmallHeader;
 
 use crate::bloom::bloomline::geometry::Geometry;
-use crate::bloom::bloomline::growth::BlockedParams;
 use crate::bloom::bloomline::locate::{Spot, locate};
-use crate::bloom::bloomline::shape::{BlockedPlan, BlockedShape, LayerRef};
-use crate::bloom::bloomline::{Filter, sectors};
+use crate::bloom::bloomline::{
+    BlockedParams, BlockedPlan, BlockedShape, Filter, LayerRef, sectors,
+};
 use crate::bloom::layer::{Layer, Rules};
 use crate::bloom::scalable::{Description, Increase, SAMPLE_PAGES};
 use crate::chunk::Bits;
