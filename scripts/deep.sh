@@ -135,7 +135,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test families -- fuzz:: life::filters_of_all_kinds
+        --test families -- fuzz:: life::filters_of_all_kinds words::
 }
 
 # The rules of deny.toml. Licences and sources follow from Cargo.lock; advisories change daily, so

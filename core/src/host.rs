@@ -24,12 +24,12 @@
 //!
 //! let mut allocations = 0;
 //! filter.each_allocation(|_| allocations += 1);
-//! assert_eq!(allocations, 3); // the bits of two layers, and the table of the older ones
+//! assert_eq!(allocations, 4); // the filter, the bits of two layers, and the table of the older
 //! # Ok(())
 //! # }
 //! ```
 
-pub use crate::bloom::any::{AnyFilter, LayerNumbers};
+pub use crate::bloom::any::{AnyFilter, AnyRef, LayerNumbers};
 pub use crate::bloom::bloomline::Filter;
 pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::bloom::redisbloom::RedisBloomFilter;
@@ -43,7 +43,7 @@ pub use crate::math::estimate::Estimate;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
 pub use crate::memory::sparse::SparseBytes;
-pub use crate::memory::words::{Headed, Mover, Words};
+pub use crate::memory::words::{Mover, Words};
 pub use crate::permit::{Demand, Permit};
 pub use crate::spec::{Growth, MAX_EXPANSION, Spec};
 
@@ -77,5 +77,5 @@ pub mod stream {
 pub mod cuckoo {
     pub use crate::cuckoo::bloomline::CuckooSpec;
     pub use crate::cuckoo::options::CuckooOptions;
-    pub use crate::cuckoo::{AnyCuckoo, Compaction};
+    pub use crate::cuckoo::{AnyCuckoo, Compaction, CuckooKind};
 }

@@ -59,7 +59,7 @@ impl<F: Contains> BulkCommand for BulkExists<F> {
     fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         let key = access::read(call);
         match access::found::<F>(&key) {
-            Some(filter) => filter.open().contains_batch(items.iter(), |found| answers.push(found)),
+            Some(filter) => filter.contains_batch(items.iter(), |found| answers.push(found)),
             None => items.iter().for_each(|_| answers.push(false)),
         }
         Ok(None)
@@ -79,8 +79,8 @@ pub fn replicate_packed<F: DataType>(
 ) {
     let selected = changed.select(items.iter());
     match access::found::<F>(key) {
-        Some(filter) if !is_own(&*filter.open()) => {
-            let filter = (&*filter.open(), key.expires_at());
+        Some(filter) if !is_own(&*filter) => {
+            let filter = (&*filter, key.expires_at());
             plainly(call.context, call.key, filter, by, selected);
         }
         _ if changed.are_nearly_all() => call.context.replicate_verbatim(),

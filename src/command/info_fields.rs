@@ -54,7 +54,7 @@ impl<F: DataType> Fields<F> {
     /// There is no such filter, or `unknown` if there is no such field.
     pub fn reply(&self, call: Call, unknown: Failure) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter = &*access::existing(&key)?.open();
+        let filter = &*access::existing(&key)?;
         let pair = |field: &Field<F>| {
             call.context.simple(field.name);
             (field.reply)(call.context, filter);

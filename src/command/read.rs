@@ -27,7 +27,7 @@ impl<F: Contains> Handler for Exists<F> {
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
         let filter = access::found::<F>(&key);
-        let contains = |item| filter.as_ref().is_some_and(|filter| filter.open().contains(item));
+        let contains = |item| filter.as_ref().is_some_and(|filter| filter.contains(item));
         call.context.boolean(call.rest.bytes().all(contains));
         Ok(())
     }
@@ -42,7 +42,7 @@ impl<F: Contains> Handler for Mexists<F> {
         match access::found::<F>(&key) {
             Some(filter) => {
                 let answer = |found| call.context.boolean(found);
-                filter.open().contains_batch(call.rest.bytes(), answer);
+                filter.contains_batch(call.rest.bytes(), answer);
             }
             None => call.rest.iter().for_each(|_| call.context.boolean(false)),
         }

@@ -1,12 +1,12 @@
 //! Bloom filters as values of keys, and what they add to the totals of INFO.
 
+use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use delegate::delegate;
 
 use super::family::{DataType, Names};
-use super::packed::Packed;
 use super::registry::{BLOOM, BLOOM_TYPES, VALKEY_BLOOM};
 use super::server_type::ServerType;
 use super::totals::Totals;
@@ -38,14 +38,19 @@ impl DataType for AnyFilter {
     }
 
     #[inline(always)]
-    fn pack(self) -> Result<Packed, Self> {
-        Packed::of(self)
+    fn into_raw(self) -> NonNull<c_void> {
+        self.into_raw().cast()
     }
 
     #[inline(always)]
-    unsafe fn unpack(packed: Packed) -> Option<Self> {
+    fn as_raw(&self) -> NonNull<c_void> {
+        self.as_raw().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn from_raw(word: NonNull<c_void>) -> Self {
         // SAFETY: guaranteed by the caller.
-        Some(unsafe { packed.take() })
+        unsafe { Self::from_raw(word.cast()) }
     }
 
     #[inline]

@@ -10,7 +10,6 @@ use redis_module::raw::{
 use super::encodings::Encoding;
 use super::family::DataType;
 use super::handle::{self, borrowed};
-use super::value::Value;
 use super::{aof, copies, defrag, rdb};
 use crate::server::api::api;
 
@@ -56,15 +55,13 @@ unsafe extern "C" fn free<F: DataType>(value: *mut c_void) {
 
 /// The bytes that the allocator uses for the filter and all its blocks of memory.
 unsafe extern "C" fn mem_usage<F: DataType>(value: *const c_void) -> usize {
-    let Some(stored) = NonNull::new(value.cast_mut()).map(Value::stored) else { return 0 };
+    let mut bytes = 0;
     // SAFETY: the server passes a filter of this family, whose blocks are the allocator's.
     unsafe {
         let size = |block: NonNull<u8>| api!(RedisModule_MallocSize)(block.as_ptr().cast());
-        // A box is not the filter's. Without one, each of its allocations is listed.
-        let mut bytes = if stored.packed().is_none() { size(stored.block()) } else { 0 };
-        stored.read::<F>().each_allocation(|block| bytes += size(block));
-        bytes
+        borrowed::<F>(value).each_allocation(|block| bytes += size(block));
     }
+    bytes
 }
 
 unsafe extern "C" fn free_effort<F: DataType>(

@@ -4,13 +4,12 @@
 //! shares no page, and moving it would gain nothing.
 
 use std::ffi::{c_int, c_ulong, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
 use super::family::DataType;
-use super::packed::Packed;
-use super::value::Value;
 use crate::policy::counters::{DEFRAG_HITS, DEFRAG_MISSES};
 use crate::policy::setting::DEFRAG_ENABLED;
 use crate::server::alloc;
@@ -45,13 +44,9 @@ pub unsafe extern "C" fn defrag<F: DataType>(
     // SAFETY: the server passes a pointer to the value of a filter, which nothing else uses until
     // the function returns.
     let value = unsafe { &mut *value };
-    let Some(mut stored) = NonNull::new(*value).map(Value::stored) else { return DONE };
-    if !stored.packed().is_some_and(Packed::is_layer)
-        && let Some(moved) = move_block(stored.block())
-    {
-        stored = stored.moved_to(moved);
-        *value = stored.word().as_ptr();
-    }
+    let Some(word) = NonNull::new(*value) else { return DONE };
+    // SAFETY: as above. The filter stays the server's: it is not dropped.
+    let mut filter = ManuallyDrop::new(unsafe { F::from_raw(word) });
     // Only large values get a cursor. Without one, the layers are moved from the first on.
     let mut from: c_ulong = 0;
     // SAFETY: the context is valid.
@@ -60,10 +55,9 @@ pub unsafe extern "C" fn defrag<F: DataType>(
     let should_stop = || unsafe { api!(RedisModule_DefragShouldStop)(ctx) } != 0;
     // SAFETY: `move_block` meets the contract of a mover: the result is a copy, or none.
     let mut mover = unsafe { Mover::new(&mut move_block) };
-    let relocate = |filter: &mut F| filter.relocate(from as usize, &mut mover, should_stop);
-    let moved = |moved: Value| *value = moved.word().as_ptr();
-    // SAFETY: as above.
-    let Some(next) = (unsafe { stored.write(relocate, moved) }) else { return DONE };
+    let next = filter.relocate(from as usize, &mut mover, should_stop);
+    *value = filter.as_raw().as_ptr();
+    let Some(next) = next else { return DONE };
     // SAFETY: the context is valid. A small value has no cursor; it is visited again in the next
     // cycle.
     unsafe { api!(RedisModule_DefragCursorSet)(ctx, next as c_ulong) };

@@ -71,7 +71,7 @@ impl Encoding for ValkeyBloom {
     }
 
     fn load(from: &mut Loader, _version: u32, permit: Permit) -> Result<AnyFilter, LoadError> {
-        ValkeyFilter::decode_fields(from, permit).map(AnyFilter::from)
+        Ok(AnyFilter::in_box(ValkeyFilter::decode_fields(from, permit)?)?)
     }
 }
 

@@ -1,11 +1,10 @@
 //! What the server's types and the replication ask of each family of filters: Bloom filters and
 //! cuckoo filters.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-use super::packed::Packed;
 use super::server_type::ServerType;
 use crate::policy::counters::Counter;
 use bloomline_core::host::{Mover, Permit, SparseBytes};
@@ -32,26 +31,19 @@ pub trait DataType: Debug + Send + Sized + 'static {
     /// The type of a filter, which follows from its layout.
     fn server_type(&self) -> &'static ServerType;
 
-    /// Gives up a filter that needs no box.
-    ///
-    /// # Errors
-    ///
-    /// The filter, if it needs one.
-    #[inline(always)]
-    fn pack(self) -> Result<Packed, Self> {
-        Err(self)
-    }
+    /// The word that the server stores, which owns the filter from now on.
+    fn into_raw(self) -> NonNull<c_void>;
 
-    /// Takes such a filter back; none if all filters of the family need a box.
+    /// That word.
+    fn as_raw(&self) -> NonNull<c_void>;
+
+    /// The filter of a word.
     ///
     /// # Safety
     ///
-    /// `packed` must come from [`DataType::pack`], and the filter must have no other owner while
-    /// the result is used to change or to free it.
-    #[inline(always)]
-    unsafe fn unpack(_packed: Packed) -> Option<Self> {
-        None
-    }
+    /// `word` must come from [`DataType::into_raw`], and have no other owner while the result is
+    /// used to change or to free the filter.
+    unsafe fn from_raw(word: NonNull<c_void>) -> Self;
 
     /// What is known of the filter before any change.
     fn before_change(&self) -> Self::Before;

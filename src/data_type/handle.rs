@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::ops::BitOr;
+use std::mem::ManuallyDrop;
+use std::ops::{BitOr, Deref};
 use std::ptr::NonNull;
 
 pub use super::family::DataType;
-use super::value::{Opened, Value};
 use crate::policy::counters::Counter;
 use crate::policy::replicate::NewItems;
 use crate::server::audit;
@@ -156,7 +156,7 @@ fn check<F: DataType>(filter: &F) {
 pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
     check(&filter);
     filter.each_total(Counter::add);
-    Value::of(filter).word()
+    filter.into_raw()
 }
 
 /// Takes a filter back from the server, and subtracts it from the totals. May run on any thread.
@@ -166,19 +166,18 @@ pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
 /// `value` must come from [`into_raw`] of this family, and nothing may use it afterwards.
 pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> F {
     // SAFETY: promised by the caller.
-    let filter: F = unsafe { Value::stored(value).take() };
+    let filter = unsafe { F::from_raw(value) };
     filter.each_total(Counter::subtract);
     filter
 }
 
-/// A filter that is open for reading. What it is read for [opens](FilterRef::open) it where it is
-/// used: a copy of its numbers would otherwise be moved from function to function.
+/// A filter that is open for reading.
 pub struct FilterRef<'a, F> {
-    value: Value,
-    family: PhantomData<&'a F>,
+    filter: ManuallyDrop<F>,
+    value: PhantomData<&'a F>,
 }
 
-impl<'a, F: DataType> FilterRef<'a, F> {
+impl<F: DataType> FilterRef<'_, F> {
     /// The filter of a value.
     ///
     /// # Safety
@@ -187,13 +186,17 @@ impl<'a, F: DataType> FilterRef<'a, F> {
     /// the result is used.
     #[inline(always)]
     unsafe fn new(word: NonNull<c_void>) -> Self {
-        Self { value: Value::stored(word), family: PhantomData }
+        // SAFETY: guaranteed by the caller. It is only read, and not dropped.
+        Self { filter: ManuallyDrop::new(unsafe { F::from_raw(word) }), value: PhantomData }
     }
+}
+
+impl<F> Deref for FilterRef<'_, F> {
+    type Target = F;
 
     #[inline(always)]
-    pub fn open(&self) -> Opened<'a, F> {
-        // SAFETY: promised to `new`.
-        unsafe { self.value.read() }
+    fn deref(&self) -> &F {
+        &self.filter
     }
 }
 
@@ -203,17 +206,25 @@ impl<'a, F: DataType> FilterRef<'a, F> {
 ///
 /// `value` must come from [`into_raw`] of this family, and nothing may change it while the result
 /// is used. The server guarantees this to callbacks that read, until they return.
-pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> Opened<'a, F> {
+pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> FilterRef<'a, F> {
     // SAFETY: promised by the caller; the server's values are not null.
-    unsafe { FilterRef::new(NonNull::new_unchecked(value.cast_mut())).open() }
+    unsafe { FilterRef::new(NonNull::new_unchecked(value.cast_mut())) }
 }
 
 /// A filter that is open for writing.
 pub struct FilterMut<'a, F> {
     key: &'a mut Key,
-    value: Value,
+    filter: ManuallyDrop<F>,
     is_changed: bool,
-    family: PhantomData<F>,
+}
+
+impl<F> Deref for FilterMut<'_, F> {
+    type Target = F;
+
+    #[inline(always)]
+    fn deref(&self) -> &F {
+        &self.filter
+    }
 }
 
 impl<'a, F: DataType> FilterMut<'a, F> {
@@ -224,13 +235,9 @@ impl<'a, F: DataType> FilterMut<'a, F> {
     /// `word` must be the value, and come from [`into_raw`] of this family.
     #[inline(always)]
     unsafe fn new(key: &'a mut Key, word: NonNull<c_void>) -> Self {
-        Self { key, value: Value::stored(word), is_changed: false, family: PhantomData }
-    }
-
-    #[inline(always)]
-    pub fn open(&self) -> Opened<'_, F> {
-        // SAFETY: promised to `new`, and the filter is borrowed.
-        unsafe { self.value.read() }
+        // SAFETY: guaranteed by the caller. The filter stays the key's: it is not dropped.
+        let filter = ManuallyDrop::new(unsafe { F::from_raw(word) });
+        Self { key, filter, is_changed: false }
     }
 
     /// Calls `grow` with the filter, which says whether it has changed the filter. A Bloom filter
@@ -257,30 +264,24 @@ impl<'a, F: DataType> FilterMut<'a, F> {
         before: impl FnOnce(&F) -> F::Before,
         change: impl FnOnce(&mut F) -> T,
     ) -> T {
-        let change = |filter: &mut F| {
-            let before = before(filter);
-            #[cfg(feature = "audit")]
-            let (hash_before, others) = (hash_of(filter), totals_of_others(filter));
-            let outcome = change(filter);
-            check(filter);
-            #[cfg(feature = "audit")]
-            compare(filter, hash_before, outcome.has_changed());
-            filter.after_change(&before);
-            #[cfg(feature = "audit")]
-            if totals_of_others(filter) != others {
-                audit::wrong(&format!("the totals are not those of the filter: {filter:?}"));
-            }
-            outcome
-        };
-        let (old, key) = (self.value, &mut self.key);
-        let value = &mut self.value;
-        let moved = |moved: Value| {
-            *value = moved;
-            // SAFETY: the key is that of the old value, whose filter the new one holds.
-            unsafe { key.replace(moved.word()) };
-        };
-        // SAFETY: promised to `new`, and the filter is borrowed exclusively.
-        let outcome = unsafe { old.write(change, moved) };
+        let filter = &mut *self.filter;
+        let (stored, before) = (filter.as_raw(), before(filter));
+        #[cfg(feature = "audit")]
+        let (hash_before, others) = (hash_of(filter), totals_of_others(filter));
+        let outcome = change(filter);
+        check(filter);
+        #[cfg(feature = "audit")]
+        compare(filter, hash_before, outcome.has_changed());
+        filter.after_change(&before);
+        #[cfg(feature = "audit")]
+        if totals_of_others(filter) != others {
+            audit::wrong(&format!("the totals are not those of the filter: {filter:?}"));
+        }
+        let word = filter.as_raw();
+        if word != stored {
+            // SAFETY: the key is that of the old word, whose filter the new one holds.
+            unsafe { self.key.replace(word) };
+        }
         self.is_changed |= outcome.has_changed();
         outcome
     }

@@ -5,7 +5,6 @@
 //! | [`handle`] | commands: from an open key to its filter, and back |
 //! | [`family`], `bloom`, `cuckoo` | all: what is asked of Bloom filters and cuckoo filters |
 //! | `totals` | INFO: what filters add to the totals |
-//! | [`value`], `packed` | all: the word that the server stores for a filter |
 //! | [`registry`], [`server_type`] | all: the types of the server, and which of them a filter has |
 //! | `callbacks` | the server: the table of callbacks, and the short ones |
 //! | `rdb`, `encodings`, `stream` | RDB files, DUMP, full synchronization |
@@ -22,11 +21,9 @@ mod defrag;
 mod encodings;
 pub mod family;
 pub mod handle;
-mod packed;
 mod rdb;
 pub mod registry;
 pub mod replicate;
 pub mod server_type;
 mod stream;
 mod totals;
-pub mod value;

@@ -3,7 +3,7 @@
 use bloomline_core::bloom::bloomline::sizing::REVISION;
 use bloomline_core::bloom::redisbloom::geometry::RedisBloomShape;
 use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooKind, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{AnyFilter, Demand};
 
 use crate::checks::header::{Classic, Generation, Header, Link, Plain, Record, Windowed};
@@ -185,8 +185,8 @@ impl Forged {
             }
             Self::Cuckoo(_) => {
                 let mut fields = vec![Unsigned(u64::MAX), String(header.clone())];
-                if let Ok(AnyCuckoo::Bloomline(filter)) =
-                    AnyCuckoo::decode_header(&header, &mut small)
+                if let Ok(filter) = AnyCuckoo::decode_header(&header, &mut small)
+                    && let CuckooKind::Bloomline(filter) = filter.view()
                 {
                     fields.extend(filter.parts(STRING as usize).map(|_| zeros(0)));
                 }

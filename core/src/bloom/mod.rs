@@ -84,7 +84,8 @@
 //! |---|---|
 //! | [`any`] | a filter of any layout, or a windowed one |
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: geometry, layer, header |
-//! | [`small`] | a filter of one small layer in one allocation |
+//! | [`small`] | filters in one allocation: of one small layer, and of small generations |
+//! | `word` | a filter as the word that a host stores |
 //! | [`classic`] | the bits of an item in RedisBloom's layout and valkey-bloom's |
 //! | [`length`] | the lengths of headers, which distinguish the layouts |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
@@ -121,3 +122,5 @@ pub mod scalable;
 pub mod small;
 pub mod valkey;
 pub mod window;
+#[allow(unsafe_code)]
+mod word;

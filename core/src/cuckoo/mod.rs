@@ -9,6 +9,8 @@ pub mod options;
 mod rdb;
 pub mod redisbloom;
 mod tables;
+#[allow(unsafe_code)]
+mod word;
 
 use std::ptr::NonNull;
 
@@ -18,16 +20,11 @@ use self::options::CuckooOptions;
 use self::redisbloom::RedisBloomCuckoo;
 pub use self::redisbloom::header::HEADER_BYTES;
 use self::tables::{Effort, Tables};
+pub use self::word::{AnyCuckoo, CuckooKind};
 use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;
-
-#[derive(Debug, PartialEq)]
-pub enum AnyCuckoo {
-    Bloomline(BloomlineCuckoo),
-    RedisBloom(RedisBloomCuckoo),
-}
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,30 +37,30 @@ pub struct Compaction {
 
 /// Evaluates an expression with the filter of any layout.
 macro_rules! any {
+    (mut $any:expr, $filter:ident => $do:expr) => {
+        any!(in &mut *$any.0, $filter => $do)
+    };
     ($any:expr, $filter:ident => $do:expr) => {
-        match $any {
-            AnyCuckoo::Bloomline($filter) => $do,
-            AnyCuckoo::RedisBloom($filter) => $do,
+        any!(in $any.view(), $filter => $do)
+    };
+    (in $kind:expr, $filter:ident => $do:expr) => {
+        match $kind {
+            CuckooKind::Bloomline($filter) => $do,
+            CuckooKind::RedisBloom($filter) => $do,
         }
     };
 }
 
-impl From<BloomlineCuckoo> for AnyCuckoo {
-    fn from(filter: BloomlineCuckoo) -> Self {
-        Self::Bloomline(filter)
-    }
-}
-
-impl From<RedisBloomCuckoo> for AnyCuckoo {
-    fn from(filter: RedisBloomCuckoo) -> Self {
-        Self::RedisBloom(filter)
+impl<F: Into<CuckooKind>> From<F> for AnyCuckoo {
+    fn from(filter: F) -> Self {
+        Self(Box::new(filter.into()))
     }
 }
 
 impl AnyCuckoo {
     /// An empty filter in Bloomline's layout; see [`BloomlineCuckoo::new`].
     pub fn bloomline(spec: CuckooSpec, seed: u64, permit: Permit) -> Result<Self, Error> {
-        BloomlineCuckoo::new(spec, seed, permit).map(Self::from)
+        Self::in_box(BloomlineCuckoo::new(spec, seed, permit)?)
     }
 
     /// An empty filter in RedisBloom's layout; see [`RedisBloomCuckoo::new`].
@@ -72,16 +69,16 @@ impl AnyCuckoo {
         options: CuckooOptions,
         permit: Permit,
     ) -> Result<Self, Error> {
-        RedisBloomCuckoo::new(capacity, options, permit).map(Self::from)
+        Self::in_box(RedisBloomCuckoo::new(capacity, options, permit)?)
     }
 
     /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
     /// them. The first bytes show which layout it is.
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         if bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
-            BloomlineCuckoo::decode_header(bytes, permit).map(Self::from)
+            Self::in_box(BloomlineCuckoo::decode_header(bytes, permit)?)
         } else {
-            RedisBloomCuckoo::decode_header(bytes, permit).map(Self::from)
+            Self::in_box(RedisBloomCuckoo::decode_header(bytes, permit)?)
         }
     }
 
@@ -102,9 +99,9 @@ impl AnyCuckoo {
     }
 
     pub fn layout(&self) -> Layout {
-        match self {
-            Self::Bloomline(_) => Layout::Bloomline,
-            Self::RedisBloom(_) => Layout::RedisBloom,
+        match self.view() {
+            CuckooKind::Bloomline(_) => Layout::Bloomline,
+            CuckooKind::RedisBloom(_) => Layout::RedisBloom,
         }
     }
 
@@ -114,7 +111,7 @@ impl AnyCuckoo {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        any!(self, filter => filter.try_clone(permit).map(Self::from))
+        any!(self, filter => Self::in_box(filter.try_clone(permit)?))
     }
 
     /// True if the item may have been inserted. Cost: two buckets or windows per table.
@@ -147,14 +144,14 @@ impl AnyCuckoo {
     /// [`Error::OutOfMemory`] and [`Error::TooManyTables`] if it cannot. The filter is unchanged
     /// then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
-        any!(self, filter => {
+        any!(mut self, filter => {
             filter.insert_hash(&filter.hash(item), &mut Effort::default(), permit)
         })
     }
 
     /// Inserts an item unless the filter seems to contain it. False if it does.
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        any!(self, filter => {
+        any!(mut self, filter => {
             filter.insert_new_hash(&filter.hash(item), &mut Effort::default(), permit)
         })
     }
@@ -183,7 +180,7 @@ impl AnyCuckoo {
         permit: Permit,
         answer: impl FnMut(Result<bool, Error>),
     ) {
-        any!(self, filter => group::insert(filter, items, only_new, permit, answer))
+        any!(mut self, filter => group::insert(filter, items, only_new, permit, answer))
     }
 
     /// Deletes one copy of an item, from the newest table that has it. False if none has.
@@ -191,7 +188,7 @@ impl AnyCuckoo {
     /// Deleting an item that was not inserted may delete another one with the same prefix, or with
     /// the same fingerprint and bucket.
     pub fn remove(&mut self, item: &[u8]) -> bool {
-        any!(self, filter => filter.remove_hash(&filter.hash(item), &mut Default::default()))
+        any!(mut self, filter => filter.remove_hash(&filter.hash(item), &mut Default::default()))
     }
 
     /// Deletes each item in turn, and answers as [`AnyCuckoo::remove`] does.
@@ -200,7 +197,7 @@ impl AnyCuckoo {
         items: impl Iterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
-        any!(self, filter => group::remove(filter, items, answer))
+        any!(mut self, filter => group::remove(filter, items, answer))
     }
 
     /// Moves entries to older tables, and frees tables that become empty. The filter never gets
@@ -217,7 +214,7 @@ impl AnyCuckoo {
     ///
     /// [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn compact(&mut self) -> Result<Compaction, Error> {
-        any!(self, filter => filter.compact())
+        any!(mut self, filter => filter.compact())
     }
 
     /// Items that were inserted, less those that were deleted.
@@ -243,35 +240,35 @@ impl AnyCuckoo {
     /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of
     /// all tables.
     pub fn buckets(&self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.windows(),
-            Self::RedisBloom(filter) => filter.buckets(),
+        match self.view() {
+            CuckooKind::Bloomline(filter) => filter.windows(),
+            CuckooKind::RedisBloom(filter) => filter.buckets(),
         }
     }
 
     /// Items that all tables hold before the filter is full or grows; in RedisBloom's layout their
     /// slots.
     pub fn capacity(&self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.capacity(),
-            Self::RedisBloom(filter) => filter.slots(),
+        match self.view() {
+            CuckooKind::Bloomline(filter) => filter.capacity(),
+            CuckooKind::RedisBloom(filter) => filter.slots(),
         }
     }
 
     /// The target rate; `None` in RedisBloom's layout, which has none.
     pub fn error_rate(&self) -> Option<f64> {
-        match self {
-            Self::Bloomline(filter) => Some(filter.error_rate()),
-            Self::RedisBloom(_) => None,
+        match self.view() {
+            CuckooKind::Bloomline(filter) => Some(filter.error_rate()),
+            CuckooKind::RedisBloom(_) => None,
         }
     }
 
     /// An upper bound of today's false-positive rate; `None` in RedisBloom's layout. See
     /// [`BloomlineCuckoo::current_rate`].
     pub fn current_rate(&self) -> Option<f64> {
-        match self {
-            Self::Bloomline(filter) => Some(filter.current_rate()),
-            Self::RedisBloom(_) => None,
+        match self.view() {
+            CuckooKind::Bloomline(filter) => Some(filter.current_rate()),
+            CuckooKind::RedisBloom(_) => None,
         }
     }
 
@@ -282,9 +279,9 @@ impl AnyCuckoo {
 
     /// Bytes as RedisBloom counts them; in Bloomline's layout [`AnyCuckoo::size_bytes`].
     pub fn size(&self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.size_bytes(),
-            Self::RedisBloom(filter) => filter.size(),
+        match self.view() {
+            CuckooKind::Bloomline(filter) => filter.size_bytes(),
+            CuckooKind::RedisBloom(filter) => filter.size(),
         }
     }
 
@@ -313,7 +310,7 @@ impl AnyCuckoo {
     /// [`Error::Chunk`] if the chunk is empty, if no table has its first byte, or if it is longer
     /// than the rest of its table. Nothing is written then.
     pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<bool, Error> {
-        any!(self, filter => filter.load_chunk(iterator, data))
+        any!(mut self, filter => filter.load_chunk(iterator, data))
     }
 
     /// Calls `see` with the chunks of up to 16 MiB that are not all zeros, each with its next
@@ -323,24 +320,27 @@ impl AnyCuckoo {
         any!(self, filter => filter.each_touched_chunk(see));
     }
 
-    /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
-    /// filter itself belongs to the caller.
-    pub fn each_allocation(&self, see: impl FnMut(NonNull<u8>)) {
+    /// Calls `see` with the start of each allocation that the filter owns.
+    pub fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
+        see(self.as_raw().cast());
         any!(self, filter => filter.each_allocation(see))
     }
 
     /// Lets `mover` move the filter's allocations from number `from` on: those of each table,
-    /// oldest first, then the list of tables.
+    /// oldest first, then the list of tables. The box is moved before the first.
     ///
-    /// `should_stop` is called before each but the last. Returns the number of the allocation to
-    /// continue with, or `None` after the last one. If the filter has changed since, some may be
-    /// left out.
+    /// `should_stop` is called before each but the box and the last. Returns the number of the
+    /// allocation to continue with, or `None` after the last one. If the filter has changed since,
+    /// some may be left out.
     pub fn relocate(
         &mut self,
         from: usize,
         mover: &mut Mover,
         should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        any!(self, filter => filter.relocate(from, mover, should_stop))
+        if from == 0 {
+            self.relocate_box(mover);
+        }
+        any!(mut self, filter => filter.relocate(from, mover, should_stop))
     }
 }

@@ -20,19 +20,20 @@ use super::bloomline::BloomlineCuckoo;
 use super::options::CuckooOptions;
 use super::redisbloom::RedisBloomCuckoo;
 use super::tables::Tables;
+use super::word::CuckooKind;
 use crate::permit::Permit;
 use crate::stream::{BITS_STRING, BLOOMLINE, ReadFields, VERSION, WriteFields, read_bits};
 
 impl AnyCuckoo {
     /// Writes the filter as a value of RedisBloom's type.
     pub fn encode_fields(&self, to: &mut impl WriteFields) {
-        match self {
-            Self::Bloomline(filter) => {
+        match self.view() {
+            CuckooKind::Bloomline(filter) => {
                 to.unsigned(BLOOMLINE);
                 to.string(&filter.encode_header());
                 filter.parts(BITS_STRING).for_each(|part| to.string(part));
             }
-            Self::RedisBloom(filter) => {
+            CuckooKind::RedisBloom(filter) => {
                 to.unsigned(u64::from(filter.table_count()));
                 filter.encode_fields(to);
             }
@@ -60,10 +61,11 @@ impl AnyCuckoo {
                 let header = from.string()?;
                 let mut filter = BloomlineCuckoo::decode_header(header.as_ref(), permit)?;
                 filter.try_each_table_mut(|table| read_bits(from, table))?;
-                Ok(filter.into())
+                Ok(Self::in_box(filter)?)
             }
             tables => {
-                RedisBloomCuckoo::decode_fields(from, tables, version, old, permit).map(Self::from)
+                let filter = RedisBloomCuckoo::decode_fields(from, tables, version, old, permit)?;
+                Ok(Self::in_box(filter)?)
             }
         }
     }

@@ -11,9 +11,6 @@ use super::pages::{self, LARGE, PAGE};
 /// 32 KiB: below, one page would cost more than an eighth, and page alignment gains nothing.
 const ALIGNED_FROM: usize = 32 * 1024;
 
-/// Bytes before the content of [`Kind::Headed`].
-pub const HEADER: usize = 32;
-
 /// How memory was allocated. Kind and size of the content determine the size of the allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -28,29 +25,25 @@ pub enum Kind {
     Lazy = 2,
     /// By the host, with exactly the size of its content. The global allocator can free it.
     Adopted = 3,
-    /// By the global allocator, with [`HEADER`] bytes before its content, which belong to the owner
-    /// of the content.
-    Headed = 4,
 }
 
 impl Kind {
     /// The number of bits that [`Kind::to_bits`] needs.
-    pub const BITS: u32 = 3;
+    pub const BITS: u32 = 2;
 
-    /// The kind as a number, 0 to 4.
+    /// The kind as a number, 0 to 3.
     pub fn to_bits(self) -> u64 {
         self as u64
     }
 
-    /// The kind of a number from [`Kind::to_bits`]. All but the lowest three bits are ignored.
+    /// The kind of a number from [`Kind::to_bits`]. All but the lowest two bits are ignored.
     #[inline]
     pub fn from_bits(bits: u64) -> Self {
         match bits & ((1 << Self::BITS) - 1) {
             0 => Self::Exact,
             1 => Self::Padded,
             2 => Self::Lazy,
-            3 => Self::Adopted,
-            _ => Self::Headed,
+            _ => Self::Adopted,
         }
     }
 
@@ -60,7 +53,6 @@ impl Kind {
         let size = match self {
             Self::Exact | Self::Adopted => content,
             Self::Padded | Self::Lazy => content.checked_add(PAGE)?,
-            Self::Headed => content.checked_add(HEADER)?,
         };
         Layout::from_size_align(size, align_of::<u64>()).ok()
     }
@@ -87,10 +79,9 @@ impl Allocation {
         Self::of_kind(if content < ALIGNED_FROM { Kind::Exact } else { Kind::Padded }, content)
     }
 
-    /// An allocation for `content` bytes and a header before them, all zero; `None` if there is no
-    /// memory for it.
-    pub fn headed(content: usize) -> Option<Self> {
-        Self::of_kind(Kind::Headed, content)
+    /// An allocation of exactly `content` bytes, all zero; `None` if there is no memory for it.
+    pub fn exact(content: usize) -> Option<Self> {
+        Self::of_kind(Kind::Exact, content)
     }
 
     fn of_kind(kind: Kind, content: usize) -> Option<Self> {
@@ -128,13 +119,11 @@ impl Allocation {
         }
     }
 
-    /// Bytes before the content: a header, or up to the next page boundary if the kind has an
-    /// additional page.
+    /// Bytes before the content: up to the next page boundary if the kind has an additional page.
     pub fn skip(&self) -> usize {
         let over = self.start.addr().get() % PAGE;
         match self.kind {
             Kind::Exact | Kind::Adopted => 0,
-            Kind::Headed => HEADER,
             Kind::Padded | Kind::Lazy if over == 0 => 0,
             Kind::Padded | Kind::Lazy => PAGE - over,
         }
@@ -155,8 +144,7 @@ impl Allocation {
     /// current one, and `skip` must be the current one.
     pub unsafe fn shrink(self, skip: usize, content: usize) -> (Self, usize) {
         let is_padded = matches!(self.kind, Kind::Padded | Kind::Lazy) && content >= ALIGNED_FROM;
-        // Adopted memory also becomes exact: from now on it is the global allocator's. A header is
-        // given up.
+        // Adopted memory also becomes exact: from now on it is the global allocator's.
         let kind = if is_padded { self.kind } else { Kind::Exact };
         let layouts = self.kind.layout(self.content).zip(kind.layout(content));
         // The old and the new layout exist, because the allocation does.
@@ -223,18 +211,17 @@ mod tests {
 
     #[test]
     fn kinds_are_restored_from_their_bits() {
-        for kind in [Kind::Exact, Kind::Padded, Kind::Lazy, Kind::Adopted, Kind::Headed] {
+        for kind in [Kind::Exact, Kind::Padded, Kind::Lazy, Kind::Adopted] {
             assert_eq!(Kind::from_bits(kind.to_bits()), kind);
             assert!(kind.to_bits() < 1 << Kind::BITS);
         }
     }
 
     #[test]
-    fn padded_and_headed_kinds_are_longer_than_their_content() {
+    fn padded_kinds_are_longer_than_their_content() {
         let size = |kind: Kind| kind.layout(40_000).map(|layout| layout.size());
         assert_eq!(size(Kind::Exact), Some(40_000));
         assert_eq!(size(Kind::Adopted), Some(40_000));
-        assert_eq!(size(Kind::Headed), Some(40_000 + HEADER));
         assert_eq!(size(Kind::Padded), Some(40_000 + PAGE));
         assert_eq!(size(Kind::Lazy), Some(40_000 + PAGE));
         assert_eq!(Kind::Padded.layout(usize::MAX), None);

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`words`] | an owned array of 64-bit words |
+//! | [`headed`] | such words behind a header, in one allocation: one address |
 //! | `or` | the union of two such arrays |
 //! | [`fill`] | counting the set bits of words |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
@@ -18,6 +19,7 @@ use crate::error::Error;
 
 pub mod allocation;
 pub mod fill;
+pub mod headed;
 pub mod huge;
 #[cfg(feature = "audit")]
 pub mod ledger;

@@ -8,12 +8,12 @@ use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use super::allocation::{Allocation, HEADER, Kind};
+use super::allocation::{Allocation, Kind};
 use super::fill::fill_of_union;
 use super::pages::{PAGE, discard, is_zero, populate, visit_touched};
 use crate::error::Error;
 
-const WORD: usize = size_of::<u64>();
+pub(super) const WORD: usize = size_of::<u64>();
 
 /// Moves allocations, as a host does against fragmentation.
 pub struct Mover<'a> {
@@ -31,6 +31,16 @@ impl<'a> Mover<'a> {
     pub unsafe fn new(move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Self {
         Self { move_block }
     }
+
+    /// The start of an allocation after it was moved, if it was.
+    ///
+    /// # Safety
+    ///
+    /// `start` must be that of an allocation of the global allocator, and the result must replace
+    /// all of its addresses.
+    pub(crate) unsafe fn relocate(&mut self, start: NonNull<u8>) -> NonNull<u8> {
+        (self.move_block)(start).unwrap_or(start)
+    }
 }
 
 /// Number of the low bits of [`Words::shape`] that hold the skipped words; the kind follows them,
@@ -40,135 +50,6 @@ const SKIP_MASK: u64 = (1 << SKIP_BITS) - 1;
 const UNUSED_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 const UNUSED_MASK: u64 = WORD as u64 - 1;
 const LEN_SHIFT: u32 = UNUSED_SHIFT + UNUSED_MASK.count_ones();
-
-/// What describes words, in front of them in the same allocation. The low 16 bits of the last word
-/// are the number of words.
-pub type Header = [u64; HEADER / WORD];
-
-/// The bits of the last word of a [`Header`] with the number of words.
-const HEADED_LEN: u64 = u16::MAX as u64;
-
-/// Owned words with a [`Header`] in front of them: one address.
-#[derive(Debug)]
-pub struct Headed(NonNull<Header>);
-
-// SAFETY: it owns its memory, and `u64` is `Send` and `Sync`.
-unsafe impl Send for Headed {}
-// SAFETY: it owns its memory, and `u64` is `Send` and `Sync`.
-unsafe impl Sync for Headed {}
-
-impl Headed {
-    #[inline(always)]
-    pub fn header(&self) -> &Header {
-        // SAFETY: the allocation begins with a header.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// Overwrites the header but for the bits with the number of words.
-    #[inline(always)]
-    pub fn set_header(&mut self, [first, second, third, last]: Header) {
-        let last = last & !HEADED_LEN | self.len() as u64;
-        // SAFETY: as in `header`.
-        unsafe { self.0.write([first, second, third, last]) };
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        let [.., last] = self.header();
-        (last & HEADED_LEN) as usize
-    }
-
-    #[inline(always)]
-    pub fn words(&self) -> &[u64] {
-        // SAFETY: the words begin where the header ends, and are as many.
-        unsafe { slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
-    }
-
-    #[inline(always)]
-    pub fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`, and they are borrowed exclusively.
-        unsafe { slice::from_raw_parts_mut(self.0.add(1).cast().as_ptr(), self.len()) }
-    }
-
-    /// `len` words, at least one, all zero, behind a header.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    #[inline]
-    pub fn zeroed([first, second, third, last]: Header, len: u16) -> Result<Self, Error> {
-        let content = usize::from(len) * WORD;
-        let allocation = Allocation::headed(content).ok_or(Error::OutOfMemory(content as u64))?;
-        let (start, last) =
-            (allocation.start.cast::<Header>(), last & !HEADED_LEN | u64::from(len));
-        // SAFETY: the allocation begins with the header, whose memory nobody else uses.
-        unsafe { start.write([first, second, third, last]) };
-        Ok(Self(start))
-    }
-
-    /// The words as bytes, to be written.
-    pub fn as_mut_bytes(&mut self) -> &mut [u8] {
-        bytes_of(self.words_mut())
-    }
-
-    /// A copy with `len` words, at least one: the first ones, and zeros if there are fewer.
-    pub fn resized(&self, len: u16) -> Result<Self, Error> {
-        let mut copy = Self::zeroed(*self.header(), len)?;
-        copy.words_mut().iter_mut().zip(self.words()).for_each(|(to, from)| *to = *from);
-        Ok(copy)
-    }
-
-    /// Lets `mover` move the allocation.
-    pub fn relocate(&mut self, mover: &mut Mover) {
-        // Only the words are used from here on: the old value is overwritten, and not dropped.
-        let (header, mut words) = Self(self.0).into_parts();
-        words.relocate(mover);
-        // There is room for it, because there was.
-        if let Ok(headed) = words.into_headed(header) {
-            self.0 = ManuallyDrop::new(headed).0;
-        }
-    }
-
-    /// The header, and the words without it.
-    #[inline(always)]
-    pub fn into_parts(self) -> (Header, Words) {
-        let start = ManuallyDrop::new(self).0;
-        // SAFETY: the allocation begins with a header.
-        let header @ [.., last] = unsafe { start.read() };
-        let low = Kind::Headed.to_bits() << SKIP_BITS | (HEADER / WORD) as u64;
-        let shape = (last & HEADED_LEN) << LEN_SHIFT | low;
-        // SAFETY: the words begin where the header ends.
-        (header, Words { first: unsafe { start.add(1) }.cast(), shape })
-    }
-
-    #[inline(always)]
-    pub fn start(&self) -> NonNull<u8> {
-        self.0.cast()
-    }
-
-    /// The address of the allocation, which is given up.
-    #[inline(always)]
-    pub fn into_raw(self) -> NonNull<u8> {
-        ManuallyDrop::new(self).start()
-    }
-
-    /// The words and the header at an address.
-    ///
-    /// # Safety
-    ///
-    /// `start` must come from [`Headed::into_raw`], and the allocation must have no other owner
-    /// while the result, or what is made of it, is used to change or to free it.
-    #[inline(always)]
-    pub unsafe fn from_raw(start: NonNull<u8>) -> Self {
-        Self(start.cast())
-    }
-}
-
-impl Drop for Headed {
-    fn drop(&mut self) {
-        drop(Self(self.0).into_parts());
-    }
-}
 
 /// An owned slice of 64-bit words, the last of which may have unused bytes: as bytes they end
 /// before these, which stay zero.
@@ -196,19 +77,10 @@ impl Words {
     ///
     /// [`Error::OutOfMemory`] with the number of bytes; also if `len` is 0.
     pub fn zeroed(len: u64) -> Result<Self, Error> {
-        Self::allocated(len, Allocation::zeroed)
-    }
-
-    /// The same with room for a [`Header`] in front of the words.
-    pub fn with_header(len: u64) -> Result<Self, Error> {
-        Self::allocated(len, Allocation::headed)
-    }
-
-    fn allocated(len: u64, new: impl FnOnce(usize) -> Option<Allocation>) -> Result<Self, Error> {
         let bytes = len.saturating_mul(WORD as u64);
         let is_countable = len >> (u64::BITS - LEN_SHIFT) == 0;
         let content = usize::try_from(bytes).ok().filter(|_| is_countable);
-        let allocation = content.and_then(new).ok_or(Error::OutOfMemory(bytes))?;
+        let allocation = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
         Ok(Self::in_allocation(allocation))
     }
 
@@ -251,42 +123,12 @@ impl Words {
         Some(Self::in_allocation(unsafe { Allocation::adopt(block, content) }))
     }
 
-    /// True if there is room for a [`Header`] in front of the words.
-    #[inline]
-    pub fn has_header(&self) -> bool {
-        self.kind() == Kind::Headed
-    }
-
-    /// Writes the header in front of the words; the bits for their number are 0.
-    ///
-    /// # Errors
-    ///
-    /// The words, if they have no room for a header, or if there are too many.
-    #[inline]
-    pub fn into_headed(self, [first, second, third, last]: Header) -> Result<Headed, Self> {
-        if !self.has_header() || self.len() > HEADED_LEN {
-            return Err(self);
-        }
-        let words = ManuallyDrop::new(self);
-        let last = last & !HEADED_LEN | words.len();
-        // SAFETY: the allocation begins with the header, whose memory nobody else uses.
-        unsafe {
-            let start = words.first.cast::<Header>().sub(1);
-            start.write([first, second, third, last]);
-            Ok(Headed(start))
-        }
-    }
-
-    /// A copy of the words, with room for a header if they have that.
+    /// A copy of the words.
     ///
     /// Pages of zeros are not written. Pages that were never touched are not read if the operating
     /// system reports which those are.
     pub fn try_clone(&self) -> Result<Self, Error> {
-        let mut copy = if self.has_header() {
-            Self::with_header(self.len())?
-        } else {
-            Self::for_bytes(self.bytes())?
-        };
+        let mut copy = Self::for_bytes(self.bytes())?;
         self.copy_touched(copy.as_mut_bytes());
         Ok(copy)
     }

@@ -45,7 +45,7 @@ pub struct Pattern {
 
 impl Backend for Avx2 {
     type Pattern = Pattern;
-    type Lanes = Numbers;
+    type Lanes = Lanes256;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
@@ -94,18 +94,18 @@ impl Backend for Avx2 {
     }
 
     #[inline(always)]
-    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Numbers {
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Lanes256 {
         let [a, b, c, d] = array::from_fn(|lane| number(lane) as i64);
         // SAFETY: `self` proves that the processor has AVX2.
-        Numbers(unsafe { _mm256_set_epi64x(d, c, b, a) })
+        Lanes256(unsafe { _mm256_set_epi64x(d, c, b, a) })
     }
 }
 
 /// Four numbers, and with them the proof that this processor has AVX2.
 #[derive(Clone, Copy)]
-pub struct Numbers(__m256i);
+pub struct Lanes256(__m256i);
 
-impl Lanes for Numbers {
+impl Lanes for Lanes256 {
     const COUNT: usize = 4;
 
     #[inline(always)]

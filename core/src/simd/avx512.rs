@@ -55,7 +55,7 @@ pub struct Pattern {
 
 impl Backend for Avx512 {
     type Pattern = Pattern;
-    type Lanes = Numbers;
+    type Lanes = Lanes512;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
@@ -96,18 +96,18 @@ impl Backend for Avx512 {
     }
 
     #[inline(always)]
-    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Numbers {
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Lanes512 {
         let [a, b, c, d, e, f, g, h] = array::from_fn(|lane| number(lane) as i64);
         // SAFETY: `self` proves that the processor has AVX-512.
-        Numbers(unsafe { _mm512_set_epi64(h, g, f, e, d, c, b, a) })
+        Lanes512(unsafe { _mm512_set_epi64(h, g, f, e, d, c, b, a) })
     }
 }
 
 /// Eight numbers, and with them the proof that this processor has AVX-512.
 #[derive(Clone, Copy)]
-pub struct Numbers(__m512i);
+pub struct Lanes512(__m512i);
 
-impl Lanes for Numbers {
+impl Lanes for Lanes512 {
     const COUNT: usize = 8;
 
     #[inline(always)]

@@ -28,7 +28,7 @@ mod work;
 use bloomline_core::Error;
 use bloomline_core::cuckoo::redisbloom::{CuckooNumbers, RedisBloomCuckoo};
 use bloomline_core::host::Demand;
-use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooOptions, CuckooSpec};
+use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooKind, CuckooOptions, CuckooSpec};
 
 fn granted(_: Demand) -> bool {
     true
@@ -51,9 +51,9 @@ fn with_numbers(
 }
 
 fn classic(filter: &AnyCuckoo) -> &RedisBloomCuckoo {
-    match filter {
-        AnyCuckoo::RedisBloom(filter) => filter,
-        AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),
+    match filter.view() {
+        CuckooKind::RedisBloom(filter) => filter,
+        CuckooKind::Bloomline(_) => panic!("Bloomline's layout"),
     }
 }
 

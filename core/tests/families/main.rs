@@ -1,4 +1,5 @@
-//! What holds for the filters of both families: random lives, forged and random bytes, errors.
+//! What holds for the filters of both families: random lives, forged and random bytes, errors,
+//! words.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -25,3 +26,5 @@ mod fuzz;
 mod headers;
 /// Random lives.
 mod life;
+/// Filters as the words that a host stores.
+mod words;

@@ -91,14 +91,6 @@ fn failing_after<R>(allocations: u64, run: impl FnOnce() -> R) -> (R, bool) {
     (result, HAS_FAILED.with(Cell::get))
 }
 
-/// Runs a function in which no allocation fails.
-fn unfailing<R>(run: impl FnOnce() -> R) -> R {
-    let until = UNTIL_FAILURE.take();
-    let result = run();
-    UNTIL_FAILURE.set(until);
-    result
-}
-
 fn live_allocations() -> i64 {
     LIVE.with(Cell::get)
 }

@@ -88,7 +88,7 @@ impl Handler for Insert {
 /// True if the key holds a filter in valkey-bloom's layout.
 fn is_of_valkey_bloom(call: Call) -> bool {
     let key = access::read(call);
-    access::found::<AnyFilter>(&key).is_some_and(|filter| filter.open().valkey().is_some())
+    access::found::<AnyFilter>(&key).is_some_and(|filter| filter.valkey().is_some())
 }
 
 /// The items of a call whose options are refused here, if it adds to a filter that exists, where
@@ -226,7 +226,6 @@ fn add(
 fn may_be_refused_by_replicas(key: &Key, others: usize) -> bool {
     others != 0
         && access::found::<AnyFilter>(key).is_some_and(|filter| {
-            let filter = filter.open();
             filter.layout() == Layout::ValkeyBloom && filter.room() < others as u64
         })
 }

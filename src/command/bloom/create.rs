@@ -85,7 +85,7 @@ pub fn create(
         Layout::ValkeyBloom => {
             let mut permit = limits.permit();
             let created = valkey::create(options.spec, options.valkey, &mut permit)?;
-            created.map(AnyFilter::from)
+            created.and_then(AnyFilter::in_box)
         }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
@@ -98,7 +98,7 @@ pub fn create(
         replicate_header::<AnyFilter>(call, key, &header);
     } else if !is_pending
         && let Some(filter) = access::found::<AnyFilter>(key)
-        && let Some(filter) = filter.open().valkey()
+        && let Some(filter) = filter.valkey()
     {
         valkey::replicate(call, filter);
         replicate_expiry(call, key);
@@ -109,6 +109,6 @@ pub fn create(
 /// Replicates a filter that the call has created, with its items.
 pub fn replicate_items(call: Call, key: &Key) {
     if let Some(filter) = access::found::<AnyFilter>(key) {
-        replicate_header::<AnyFilter>(call, key, &filter.open().encode_header());
+        replicate_header::<AnyFilter>(call, key, &filter.encode_header());
     }
 }

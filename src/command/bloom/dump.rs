@@ -36,7 +36,7 @@ impl Handler for Scandump {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter = &*access::existing::<AnyFilter>(&key)?.open();
+        let filter = &*access::existing::<AnyFilter>(&key)?;
         let iterator = call.rest.get(0).and_then(|arg| arg.iterator()).ok_or(DUMP_ITERATOR)?;
         if iterator == START {
             call.context.array(2);

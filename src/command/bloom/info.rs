@@ -142,7 +142,7 @@ impl Handler for Debug {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter = &*access::existing::<AnyFilter>(&key)?.open();
+        let filter = &*access::existing::<AnyFilter>(&key)?;
         let layers = filter.layer_numbers();
         call.context.array(1 + layers.len());
         let len = filter.len_at(now_for(filter));

@@ -25,8 +25,9 @@ impl Handler for Load {
         let vacant = Vacant::of::<AnyFilter>(call, &mut key)?.ok_or(BUSY_KEY)?;
         let limits = Limits::of(call.source);
         let loaded = ValkeyFilter::decode_payload(payload, &mut limits.permit());
+        let loaded = loaded.and_then(AnyFilter::in_box);
         let loaded = loaded.map_err(|error| refused(call, error, &limits))?;
-        let (_, changed) = vacant.store(AnyFilter::from(loaded))?;
+        let (_, changed) = vacant.store(loaded)?;
         let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, LOADED)]);
         call.context.simple(c"OK");

@@ -45,7 +45,7 @@ impl Handler for Merge {
         keys.extend(names.iter().map(|(_, name)| Key::read(call.context, *name)));
         for ((_, name), key) in names.iter().zip(&keys) {
             let filter = access::optional::<AnyFilter>(key)?.ok_or_else(|| no_source(*name))?;
-            filters.push(filter.open());
+            filters.push(filter);
         }
         sources.extend(filters.iter().map(|filter| &**filter));
         let mut key = access::write(call);

@@ -4,7 +4,6 @@ use crate::command::access;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::Contains;
-use crate::data_type::handle::FilterRef;
 use crate::server::clock;
 use bloomline_core::host::AnyFilter;
 
@@ -39,7 +38,6 @@ impl Handler for Card {
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
         let filter = access::optional::<AnyFilter>(&key)?;
-        let filter = filter.as_ref().map(FilterRef::open);
         call.context.count(filter.map_or(0, |filter| filter.len_at(now_for(&filter))));
         Ok(())
     }

@@ -32,8 +32,7 @@ impl Handler for Rotate {
         let given = given_time(call)?;
         let mut key = access::write(call);
         let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
-        let opened = filter.open();
-        let windowed = opened.windowed().ok_or(NO_GENERATIONS)?;
+        let windowed = filter.windowed().ok_or(NO_GENERATIONS)?;
         let number = windowed.number();
         let limits = Limits::of(call.source);
         let mut permit = limits.permit();
@@ -58,7 +57,7 @@ impl Handler for Rotate {
         };
         filter.change(rotate).map_err(|error| failed(call, error, &limits))?;
         let is_new = |windowed: &WindowedFilter| windowed.number() != number;
-        let is_opened = filter.open().windowed().is_some_and(is_new);
+        let is_opened = filter.windowed().is_some_and(is_new);
         let changed = filter.close();
         let replicate = |_: &Key| replicate::rotation(call.context, call.key, at);
         call.commit(key, changed, replicate, [(is_opened, ROTATED)]);

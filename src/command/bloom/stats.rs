@@ -143,7 +143,7 @@ impl Handler for Stats {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter = &*access::existing(&key)?.open();
+        let filter = &*access::existing(&key)?;
         let is_field = |arg: Arg| FIELDS.iter().any(|field| arg.is(field.name));
         if let Some(other) = call.rest.iter().find(|&arg| !is_field(arg)) {
             return Err(unknown_argument(other));

@@ -31,7 +31,7 @@ impl Handler for Scandump {
         let iterator = call.rest.get(0).and_then(Arg::iterator);
         let iterator = iterator.and_then(|given| u64::try_from(given).ok()).ok_or(BAD_POSITION)?;
         let key = access::read(call);
-        let filter = &*access::existing::<AnyCuckoo>(&key)?.open();
+        let filter = &*access::existing::<AnyCuckoo>(&key)?;
         call.context.array(2);
         match iterator {
             0 => {

@@ -112,7 +112,7 @@ impl Handler for Debug {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
-        let filter = &*access::existing::<AnyCuckoo>(&key)?.open();
+        let filter = &*access::existing::<AnyCuckoo>(&key)?;
         let options = filter.options();
         let line = format!(
             "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",

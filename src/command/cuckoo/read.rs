@@ -15,7 +15,7 @@ impl Handler for Count {
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
         let filter = access::found::<AnyCuckoo>(&key);
-        let count = |item| filter.as_ref().map_or(0, |filter| filter.open().count(item));
+        let count = |item| filter.as_ref().map_or(0, |filter| filter.count(item));
         call.context.count(call.rest.bytes().map(count).sum());
         Ok(())
     }

@@ -68,8 +68,8 @@ impl Handler for Mdel {
         });
         let changed = filter.close();
         commit(call, key, changed, counts(&deleted), |key| match access::found::<AnyCuckoo>(key) {
-            Some(filter) if !is_own(&*filter.open()) => {
-                let filter = (&*filter.open(), key.expires_at());
+            Some(filter) if !is_own(&*filter) => {
+                let filter = (&*filter, key.expires_at());
                 let items = deleted.select(items.bytes());
                 plainly(call.context, call.key, filter, &DELETIONS, items);
             }

@@ -6,7 +6,7 @@ use bloomline_core::bloom::small::SmallFilter;
 use bloomline_core::bloom::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::valkey::MAX_CAPACITY;
-use bloomline_core::host::{AnyFilter, Demand, Insertion};
+use bloomline_core::host::{AnyFilter, AnyRef, Demand, Insertion};
 
 use super::encodings::{assert_carried, demand_of};
 
@@ -30,7 +30,7 @@ pub fn small(demand: Demand) -> bool {
 /// The bits of each layer, oldest first, also of a list.
 pub fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
     let mut bits = Vec::new();
-    if let AnyFilter::Small(filter) = filter
+    if let AnyRef::Small(filter) = filter.view()
         && filter.is_listed()
     {
         filter.with_layer(|layer| bits.push(layer.words().as_bytes().to_vec()));
@@ -67,8 +67,8 @@ pub fn assert_consistent(filter: &AnyFilter) {
     assert!(allocations >= layers.max(1) || filter.windowed().is_some() && allocations == 1);
     let _ =
         (filter.capacity(), filter.room(), filter.growth(), filter.error_rate(), filter.layout());
-    match filter {
-        AnyFilter::Bloomline(filter) => {
+    match filter.view() {
+        AnyRef::Bloomline(filter) => {
             assert!(filter.newest_len() <= filter.capacity());
             assert!((0.0..=1.0).contains(&filter.fp_rate()));
             assert!(
@@ -79,14 +79,14 @@ pub fn assert_consistent(filter: &AnyFilter) {
                 assert!((0.0..=1.0).contains(&rate), "rate {rate}");
             }
         }
-        AnyFilter::Small(filter) => assert_small_consistent(filter),
-        AnyFilter::Windowed(filter) => assert_windowed_consistent(filter),
-        AnyFilter::ValkeyBloom(filter) => {
+        AnyRef::Small(filter) => assert_small_consistent(filter),
+        AnyRef::Windowed(filter) => assert_windowed_consistent(filter),
+        AnyRef::ValkeyBloom(filter) => {
             let sum = filter.layers_with_len().map(|(_, len)| len).sum::<u64>();
             assert_eq!(sum, filter.len());
             assert!(filter.capacity() <= MAX_CAPACITY && filter.newest_len() <= filter.capacity());
         }
-        AnyFilter::RedisBloom(filter) => {
+        AnyRef::RedisBloom(filter) => {
             let sum = filter.layers_with_len().map(|(_, len)| len).fold(0, u64::saturating_add);
             assert_eq!(sum, filter.len());
             assert!(
@@ -109,7 +109,7 @@ fn assert_small_consistent(filter: &SmallFilter) {
     if filter.is_listed() {
         assert!(filter.len() <= 16 && small.size_bytes() < bits.size_bytes());
     }
-    for other in [bits, AnyFilter::Bloomline(grown)] {
+    for other in [bits, AnyFilter::in_box(grown).expect("memory")] {
         assert_eq!((small.fills(), small.fp_rates()), (other.fills(), other.fp_rates()));
         assert_eq!(small.layer_numbers(), other.layer_numbers());
         for item in 0..100u64 {

@@ -15,7 +15,7 @@ use std::fmt::Debug;
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, Demand, Permit};
+use bloomline_core::host::{AnyFilter, AnyRef, Demand, Permit};
 
 use crate::calls::Calls;
 use crate::payload::{FieldError, FieldWriter, bloom_of, cuckoo_of};
@@ -58,21 +58,21 @@ pub fn assert_carried(filter: &AnyFilter) {
 /// The bytes that are requested for a copy of the filter: of a list, those of the bits in its
 /// place; of a windowed one, those with all its generations.
 pub fn demand_of(filter: &AnyFilter) -> u64 {
-    match filter {
-        AnyFilter::Small(filter) => {
+    match filter.view() {
+        AnyRef::Small(filter) => {
             let grown = filter.to_filter().expect("memory");
             AnyFilter::from(grown).size_bytes()
         }
-        AnyFilter::Windowed(filter) => {
+        AnyRef::Windowed(filter) => {
             let complete = filter.spec().complete_bytes().expect("valid numbers");
             complete.max(filter.size_bytes())
         }
         // Limits count the list of layers as it was before the newest one.
-        AnyFilter::ValkeyBloom(filter) => {
+        AnyRef::ValkeyBloom(filter) => {
             let layers = u64::from(filter.layer_count());
             filter.size_bytes() - 8 * (list_room(layers) - list_room((layers - 1).max(1)))
         }
-        other => other.size_bytes(),
+        _ => filter.size_bytes(),
     }
 }
 

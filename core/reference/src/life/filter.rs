@@ -6,7 +6,7 @@ use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::WindowedFilter;
 use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_core::host::{self, AnyFilter, Demand, Growth, Insertion, Spec};
+use bloomline_core::host::{AnyFilter, AnyRef, Demand, Insertion};
 use bloomline_core::simd::Scalar;
 
 use crate::calls::{Calls, CuckooCalls};
@@ -33,33 +33,21 @@ pub fn emptied(
     now: u64,
     permit: &mut dyn FnMut(Demand) -> bool,
 ) -> Result<AnyFilter, Error> {
-    match filter {
-        AnyFilter::Bloomline(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
-        AnyFilter::Small(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
-        AnyFilter::Windowed(filter) => {
+    match filter.view() {
+        AnyRef::Bloomline(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
+        AnyRef::Small(filter) => AnyFilter::bloomline(filter.spec(), filter.seed(), permit),
+        AnyRef::Windowed(filter) => {
             WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
         }
-        AnyFilter::RedisBloom(filter) => {
+        AnyRef::RedisBloom(filter) => {
             let plan = filter.layers().next().expect("a layer").plan_with(0);
             RedisBloomFilter::with_plan(*filter.params(), &plan, permit).map(Into::into)
         }
-        AnyFilter::ValkeyBloom(filter) => {
+        AnyRef::ValkeyBloom(filter) => {
             let plan = filter.layers().next().expect("a layer").plan_with(0);
             ValkeyFilter::with_plan(*filter.params(), &plan, permit).map(Into::into)
         }
     }
-}
-
-/// Packs the filter, as a host holds it between calls, and unpacks it. True if it could be packed.
-pub fn repack(filter: &mut AnyFilter) -> bool {
-    let spec = Spec { capacity: 1, error_rate: 0.25, growth: Growth::Fixed };
-    let spare = host::Filter::new(spec, 0, &mut |_| true).expect("memory for an item");
-    let (unpacked, is_packed) = match std::mem::replace(filter, spare.into()).pack() {
-        Ok(packed) => (AnyFilter::unpack(packed), true),
-        Err(unpacked) => (unpacked, false),
-    };
-    *filter = unpacked;
-    is_packed
 }
 
 /// The result of an insertion.
@@ -170,10 +158,19 @@ impl Filter {
     }
 
     pub fn copy(&self) -> Self {
+        self.try_copy().expect("memory")
+    }
+
+    pub fn try_copy(&self) -> Result<Self, Error> {
         match self {
-            Self::Bloom(filter) => filter.try_clone(&mut |_| true).expect("memory").into(),
-            Self::Cuckoo(filter) => Self::Cuckoo(filter.try_clone(&mut |_| true).expect("memory")),
+            Self::Bloom(filter) => filter.try_clone(&mut |_| true).map(Self::Bloom),
+            Self::Cuckoo(filter) => filter.try_clone(&mut |_| true).map(Self::Cuckoo),
         }
+    }
+
+    /// The Bloom filter in its form.
+    pub fn view(&self) -> Option<AnyRef<'_>> {
+        self.bloom().map(AnyFilter::view)
     }
 
     /// Inserts items in one call; `only_new` matters for cuckoo filters, and the time `now` for
@@ -242,16 +239,16 @@ impl Filter {
 
     /// The answer of the scalar backend, in the layout that has others.
     pub fn contains_scalar(&self, item: &[u8], now: u64) -> bool {
-        match self {
-            Self::Bloom(AnyFilter::Bloomline(filter)) => {
+        match self.view() {
+            Some(AnyRef::Bloomline(filter)) => {
                 let hash = item_hash(item, filter.seed());
                 filter.layers().any(|layer| layer.contains(Scalar, &layer.locate(&hash)))
             }
-            Self::Bloom(AnyFilter::Small(filter)) => filter.with_layer(|layer| {
+            Some(AnyRef::Small(filter)) => filter.with_layer(|layer| {
                 let hash = item_hash(item, filter.seed());
                 layer.contains(Scalar, &layer.locate(&hash))
             }),
-            Self::Bloom(AnyFilter::Windowed(filter)) => {
+            Some(AnyRef::Windowed(filter)) => {
                 let (hash, now) = (item_hash(item, filter.seed()), filter.time_at(now));
                 filter
                     .generations()

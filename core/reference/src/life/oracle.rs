@@ -1,8 +1,8 @@
 //! The reference model of a filter of any kind.
 
 use bloomline_core::chunk::Bits;
-use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::AnyRef;
+use bloomline_core::host::cuckoo::CuckooKind;
 
 use super::filter::{Filter, Outcome};
 use crate::checks::check::bits;
@@ -32,7 +32,8 @@ impl Oracle {
     /// The model of a filter that was not created here. Only that of a cuckoo filter in
     /// RedisBloom's layout takes any numbers and bytes.
     pub fn of(filter: &Filter) -> Option<Self> {
-        let Filter::Cuckoo(AnyCuckoo::RedisBloom(classic)) = filter else { return None };
+        let Filter::Cuckoo(filter) = filter else { return None };
+        let CuckooKind::RedisBloom(classic) = filter.view() else { return None };
         let numbers = classic.numbers();
         Some(Self::RedisBloomCuckoo(redisbloom_cuckoo::Model {
             bucket_size: numbers.bucket_size as usize,
@@ -176,7 +177,7 @@ impl Oracle {
                 (Some((model.header(), model.tables.clone()) != before), true)
             }
             Self::Bloom(model) => {
-                let Filter::Bloom(AnyFilter::Bloomline(filter)) = filter else {
+                let Some(AnyRef::Bloomline(filter)) = filter.view() else {
                     return (None, false);
                 };
                 let newest = filter.layers().next_back().expect("at least one");
@@ -203,7 +204,8 @@ impl Oracle {
                 let expected = model.layers.iter().map(|layer| layer.bits.as_raw_slice());
                 assert!(bits(filter).iter().eq(expected), "the bits differ from the model");
             }
-            (Self::ValkeyBloom(model), Filter::Bloom(AnyFilter::ValkeyBloom(filter))) => {
+            (Self::ValkeyBloom(model), Filter::Bloom(filter)) => {
+                let filter = filter.valkey().expect("a filter of that layout");
                 assert_eq!((filter.len(), filter.newest_len()), (model.len(), model.newest_len));
                 assert_eq!(filter.size_bytes(), model.size());
                 let mut fields = FieldWriter::default();
@@ -212,7 +214,8 @@ impl Oracle {
                 let payload = filter.encode_payload().expect("memory");
                 assert!(*payload == *model.load_payload(), "the payload differs from the model");
             }
-            (Self::Windowed(model), Filter::Bloom(AnyFilter::Windowed(filter))) => {
+            (Self::Windowed(model), Filter::Bloom(filter)) => {
+                let filter = filter.windowed().expect("a windowed filter");
                 assert_eq!(
                     (filter.len(), filter.len_at(now), filter.first_byte(), filter.number()),
                     (model.len(), model.len_at(now), model.dropped_bytes, model.number)
@@ -227,17 +230,14 @@ impl Oracle {
                 assert!(bits.eq(model.bits()), "the bits differ from the model");
             }
             (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.assert_equal(filter),
-            (
-                Self::RedisBloomCuckoo(model),
-                Filter::Cuckoo(filter @ AnyCuckoo::RedisBloom(classic)),
-            ) => {
-                let tables = classic.tables();
+            (Self::RedisBloomCuckoo(model), Filter::Cuckoo(filter)) => {
+                let CuckooKind::RedisBloom(classic) = filter.view() else { panic!("{filter:?}") };
                 assert_eq!(filter.encode_header(), model.header());
-                assert!(tables.eq(model.tables.iter()), "the tables differ");
+                assert!(classic.tables().eq(model.tables.iter()), "the tables differ");
                 assert_eq!((filter.size(), filter.len()), (model.size(), model.items));
                 let mut allocations = 0;
                 filter.each_allocation(|_| allocations += 1);
-                assert_eq!(allocations, model.tables.len() + 1);
+                assert_eq!(allocations, model.tables.len() + 2);
             }
             _ => panic!("a model of another kind"),
         }

@@ -3,7 +3,7 @@
 
 use bloomline_core::bloom::layer::{Layer, LayerShape};
 use bloomline_core::bloom::scalable::ScalableFilter;
-use bloomline_core::host::AnyFilter;
+use bloomline_core::host::AnyRef;
 
 use super::filter::{Filter, Outcome};
 use super::kinds::Numbers;
@@ -22,8 +22,8 @@ pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
     let least = most.min(alone.len()) as f64 * (1.0 - 2.0 * numbers.error_rate);
     assert!(filter.len() as f64 >= least, "{} of {most}", filter.len());
     alone.compact().expect("a kind that is compacted");
-    match (filter, &alone) {
-        (Filter::Bloom(AnyFilter::Bloomline(one)), Filter::Bloom(AnyFilter::Bloomline(alone))) => {
+    match (filter.view(), alone.view()) {
+        (Some(AnyRef::Bloomline(one)), Some(AnyRef::Bloomline(alone))) => {
             // Sizes cannot all be 1.5 times that of one compaction at the end. That one has a
             // single layer at half of the target rate, 7.6 bits per item by the logarithm of the
             // rate at 1 %. Layers of a quarter of all older ones have a 26th of what is left of the
@@ -32,10 +32,7 @@ pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
             let bounds = Bounds { rate: 1.0 + 1e-9, step: 1.25, size };
             assert_cost(one, alone, numbers.error_rate, &bounds);
         }
-        (
-            Filter::Bloom(AnyFilter::RedisBloom(one)),
-            Filter::Bloom(AnyFilter::RedisBloom(alone)),
-        ) => {
+        (Some(AnyRef::RedisBloom(one)), Some(AnyRef::RedisBloom(alone))) => {
             // The number of hashes is rounded up. A link of four times the last one may have no
             // divisor to be folded by.
             let size = if numbers.error_rate < 1e-5 { 1.6 } else { 2.6 };

@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use super::AnyFilter;
+use super::{AnyFilter, AnyMut, AnyRef};
 use crate::bloom::batch::GenerationsExt;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::math::estimate::Estimate;
+use crate::memory::try_box;
 use crate::permit::Permit;
 
 impl AnyFilter {
@@ -15,14 +16,14 @@ impl AnyFilter {
     /// `now`, in milliseconds; others ignore it.
     #[inline]
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
-        match self {
-            Self::Bloomline(filter) => filter.test(item, now),
-            Self::Small(filter) => filter.contains(item),
+        match self.view() {
+            AnyRef::Bloomline(filter) => filter.test(item, now),
+            AnyRef::Small(filter) => filter.contains(item),
             // Not generic, so it is compiled in this crate, to fewer instructions; see
             // docs/explanation/performance.md.
-            Self::Windowed(filter) => filter.contains(item, now),
-            Self::RedisBloom(filter) => filter.test(item, now),
-            Self::ValkeyBloom(filter) => filter.test(item, now),
+            AnyRef::Windowed(filter) => filter.contains(item, now),
+            AnyRef::RedisBloom(filter) => filter.test(item, now),
+            AnyRef::ValkeyBloom(filter) => filter.test(item, now),
         }
     }
 
@@ -31,16 +32,16 @@ impl AnyFilter {
     /// time `now`, in milliseconds.
     #[inline]
     pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
-        match self {
-            Self::Bloomline(filter) => filter.add(item, now, permit),
-            Self::Small(filter) => match filter.insert(item)? {
+        match self.view_mut() {
+            AnyMut::Bloomline(filter) => filter.add(item, now, permit),
+            AnyMut::Small(filter) => match filter.insert(item)? {
                 Some(is_new) => Ok(is_new.into()),
                 None => self.grow_with(item, now, permit),
             },
             // As in `contains`.
-            Self::Windowed(filter) => filter.insert(item, now, permit),
-            Self::RedisBloom(filter) => filter.add(item, now, permit),
-            Self::ValkeyBloom(filter) => filter.add(item, now, permit),
+            AnyMut::Windowed(filter) => filter.insert(item, now, permit),
+            AnyMut::RedisBloom(filter) => filter.add(item, now, permit),
+            AnyMut::ValkeyBloom(filter) => filter.add(item, now, permit),
         }
     }
 
@@ -70,12 +71,12 @@ impl AnyFilter {
         mut answer: impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         loop {
-            let small = match self {
-                Self::Small(filter) => filter,
-                Self::Bloomline(filter) => return filter.add_batch(items, now, permit, answer),
-                Self::Windowed(filter) => return filter.add_batch(items, now, permit, answer),
-                Self::RedisBloom(filter) => return filter.add_batch(items, now, permit, answer),
-                Self::ValkeyBloom(filter) => return filter.add_batch(items, now, permit, answer),
+            let small = match self.view_mut() {
+                AnyMut::Small(filter) => filter,
+                AnyMut::Bloomline(filter) => return filter.add_batch(items, now, permit, answer),
+                AnyMut::Windowed(filter) => return filter.add_batch(items, now, permit, answer),
+                AnyMut::RedisBloom(filter) => return filter.add_batch(items, now, permit, answer),
+                AnyMut::ValkeyBloom(filter) => return filter.add_batch(items, now, permit, answer),
             };
             let insertion = |result: Result<bool, Error>| answer(result.map(Insertion::from));
             let Some(item) = small.insert_batch(&mut items, insertion)? else {
@@ -88,18 +89,18 @@ impl AnyFilter {
     /// Inserts an item for which the layer of a small filter has no room: the filter gets another.
     #[cold]
     fn grow_with(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
-        let Self::Small(filter) = self else { return self.insert(item, now, permit) };
-        let mut grown = filter.to_filter()?;
+        let AnyRef::Small(filter) = self.view() else { return self.insert(item, now, permit) };
+        let mut grown = try_box(filter.to_filter()?)?;
         let insertion = grown.add(item, now, permit)?;
-        *self = Self::Bloomline(grown);
+        *self = grown.into();
         Ok(insertion)
     }
 
     /// The items that a windowed filter contains at the time `now`, in milliseconds; of other
     /// filters all items.
     pub fn len_at(&self, now: u64) -> u64 {
-        match self {
-            Self::Windowed(filter) => filter.len_at(now),
+        match self.view() {
+            AnyRef::Windowed(filter) => filter.len_at(now),
             _ => self.len(),
         }
     }
@@ -107,8 +108,8 @@ impl AnyFilter {
     /// The items that all layers together are sized for; of a windowed filter, what was specified
     /// and the overflow layers of the generations that answer at the time `now`, in milliseconds.
     pub fn capacity_at(&self, now: u64) -> u64 {
-        match self {
-            Self::Windowed(filter) => filter.capacity_at(now),
+        match self.view() {
+            AnyRef::Windowed(filter) => filter.capacity_at(now),
             _ => self.capacity(),
         }
     }
@@ -119,12 +120,12 @@ impl AnyFilter {
     /// An item that the filter contains by mistake when it is added is counted too, unlike in
     /// [`AnyFilter::len_at`].
     pub fn estimate_at(&self, now: u64) -> Estimate {
-        match self {
-            Self::Bloomline(filter) => filter.estimate(),
-            Self::Small(filter) => filter.estimate(),
-            Self::Windowed(filter) => filter.estimate_at(now),
-            Self::RedisBloom(filter) => filter.estimate(),
-            Self::ValkeyBloom(filter) => filter.estimate(),
+        match self.view() {
+            AnyRef::Bloomline(filter) => filter.estimate(),
+            AnyRef::Small(filter) => filter.estimate(),
+            AnyRef::Windowed(filter) => filter.estimate_at(now),
+            AnyRef::RedisBloom(filter) => filter.estimate(),
+            AnyRef::ValkeyBloom(filter) => filter.estimate(),
         }
     }
 

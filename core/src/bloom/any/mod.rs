@@ -1,5 +1,6 @@
 //! A filter of any layout, or a windowed one.
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -13,29 +14,14 @@ use crate::bloom::scalable::{Increase, SAMPLE_PAGES};
 use crate::bloom::small::SmallFilter;
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
+use crate::bloom::word::AnyMut;
+pub use crate::bloom::word::{AnyFilter, AnyRef};
 use crate::chunk::{Bits, Chunk};
 use crate::error::{Error, HeaderError, Parameter};
-use crate::memory::words::{Headed, Mover, WordsRef};
+use crate::memory::try_box;
+use crate::memory::words::{Mover, WordsRef};
 use crate::permit::Permit;
 use crate::spec::{Growth, Layout, Spec};
-
-/// A filter of any layout, or a windowed one. The methods are those of [`Filter`].
-#[derive(Debug)]
-pub enum AnyFilter {
-    /// A filter in this project's layout.
-    Bloomline(Filter),
-    /// The same of one small layer.
-    Small(SmallFilter),
-    /// A windowed filter, in this project's layout.
-    Windowed(WindowedFilter),
-    /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
-    RedisBloom(Box<RedisBloomFilter>),
-    /// A filter in valkey-bloom's layout. It is boxed for the same reason.
-    ValkeyBloom(Box<ValkeyFilter>),
-}
-
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
 /// Evaluates an expression with the filter of any kind, or another one with a small filter.
 macro_rules! any {
@@ -43,12 +29,21 @@ macro_rules! any {
         any!($any, $filter => $do, small => $do)
     };
     ($any:expr, $filter:ident => $do:expr, small => $small:expr) => {
+        any!(AnyRef, $any.view(), $filter => $do, $small)
+    };
+    (mut $any:expr, $filter:ident => $do:expr) => {
+        any!(mut $any, $filter => $do, small => $do)
+    };
+    (mut $any:expr, $filter:ident => $do:expr, small => $small:expr) => {
+        any!(AnyMut, $any.view_mut(), $filter => $do, $small)
+    };
+    ($view:ident, $any:expr, $filter:ident => $do:expr, $small:expr) => {
         match $any {
-            AnyFilter::Bloomline($filter) => $do,
-            AnyFilter::Small($filter) => $small,
-            AnyFilter::Windowed($filter) => $do,
-            AnyFilter::RedisBloom($filter) => $do,
-            AnyFilter::ValkeyBloom($filter) => $do,
+            $view::Bloomline($filter) => $do,
+            $view::Small($filter) => $small,
+            $view::Windowed($filter) => $do,
+            $view::RedisBloom($filter) => $do,
+            $view::ValkeyBloom($filter) => $do,
         }
     };
 }
@@ -71,19 +66,13 @@ impl PartialEq for AnyFilter {
 
 impl From<RedisBloomFilter> for AnyFilter {
     fn from(filter: RedisBloomFilter) -> Self {
-        Self::RedisBloom(Box::new(filter))
+        Box::new(filter).into()
     }
 }
 
 impl From<ValkeyFilter> for AnyFilter {
     fn from(filter: ValkeyFilter) -> Self {
-        Self::ValkeyBloom(Box::new(filter))
-    }
-}
-
-impl From<WindowedFilter> for AnyFilter {
-    fn from(filter: WindowedFilter) -> Self {
-        Self::Windowed(filter)
+        Box::new(filter).into()
     }
 }
 
@@ -91,19 +80,31 @@ impl From<WindowedFilter> for AnyFilter {
 impl From<Filter> for AnyFilter {
     fn from(filter: Filter) -> Self {
         match SmallFilter::of(&filter) {
-            Ok(Some(small)) => Self::Small(small),
-            Ok(None) | Err(_) => Self::Bloomline(filter),
+            Ok(Some(small)) => small.into(),
+            Ok(None) | Err(_) => Box::new(filter).into(),
         }
     }
 }
 
-impl From<SmallFilter> for AnyFilter {
-    fn from(filter: SmallFilter) -> Self {
-        Self::Small(filter)
+impl fmt::Debug for AnyFilter {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        any!(self, filter => filter.fmt(to))
     }
 }
 
 impl AnyFilter {
+    /// The filter in a box; one of this project's layout also if it has one small layer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn in_box<T>(filter: T) -> Result<Self, Error>
+    where
+        Self: From<Box<T>>,
+    {
+        try_box(filter).map(Self::from)
+    }
+
     /// An empty filter in this project's layout.
     ///
     /// # Errors
@@ -113,7 +114,7 @@ impl AnyFilter {
         let (params, plan) = BlockedParams::new(spec, seed)?;
         match SmallFilter::new(params, &plan, permit)? {
             Some(filter) => Ok(filter.into()),
-            None => Filter::with_plan(params, &plan, permit).map(Self::Bloomline),
+            None => Self::in_box(Filter::with_plan(params, &plan, permit)?),
         }
     }
 
@@ -122,7 +123,7 @@ impl AnyFilter {
     pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
         let options = Options::of_new_filter(spec.growth == Growth::Fixed);
         let params = redisbloom::RedisBloomParams { options, expansion: stored_expansion };
-        RedisBloomFilter::new(spec.capacity, spec.error_rate, params, permit).map(Self::from)
+        Self::in_box(RedisBloomFilter::new(spec.capacity, spec.error_rate, params, permit)?)
     }
 
     /// The filter of a header of any layout, its bits all zero.
@@ -133,28 +134,28 @@ impl AnyFilter {
             return SmallFilter::decode_listed(bytes, permit).map(Self::from);
         }
         if !is_length(bytes.len()) {
-            return RedisBloomFilter::decode_header(bytes, permit).map(Self::from);
+            return Self::in_box(RedisBloomFilter::decode_header(bytes, permit)?);
         }
         if ValkeyFilter::has_header(bytes) {
-            ValkeyFilter::decode_header(bytes, permit).map(Self::from)
+            Self::in_box(ValkeyFilter::decode_header(bytes, permit)?)
         } else if WindowedFilter::has_header(bytes) {
             WindowedFilter::decode_header(bytes, permit).map(Self::from)
         } else {
             let description = Filter::describe(bytes)?;
             match SmallFilter::described(&description, permit)? {
                 Some(filter) => Ok(filter.into()),
-                None => description.build(permit).map(Self::Bloomline),
+                None => Self::in_box(description.build(permit)?),
             }
         }
     }
 
     delegate! {
-        to match self {
-            Self::Bloomline(filter) => filter,
-            Self::Small(filter) => filter,
-            Self::Windowed(filter) => filter,
-            Self::RedisBloom(filter) => filter,
-            Self::ValkeyBloom(filter) => filter,
+        to match self.view() {
+            AnyRef::Bloomline(filter) => filter,
+            AnyRef::Small(filter) => filter,
+            AnyRef::Windowed(filter) => filter,
+            AnyRef::RedisBloom(filter) => filter,
+            AnyRef::ValkeyBloom(filter) => filter,
         } {
             pub fn len(&self) -> u64;
 
@@ -171,16 +172,24 @@ impl AnyFilter {
             pub fn encode_header(&self) -> Vec<u8>;
 
             pub fn chunk(&self, offset: u64) -> Option<&[u8]>;
-            pub fn relocate(
-                &mut self,
-                from: usize,
-                mover: &mut Mover,
-                should_stop: impl FnMut() -> bool,
-            ) -> Option<usize>;
 
             /// Where the bits begin; see [`Bits::first_byte`].
             pub fn first_byte(&self) -> u64;
         }
+    }
+
+    /// Lets `mover` move the allocations, from number `from` on; see [`Filter::relocate`]. The one
+    /// that the word addresses is moved before the first.
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        if from == 0 && self.is_boxed() {
+            self.relocate_start(mover);
+        }
+        any!(mut self, filter => filter.relocate(from, mover, should_stop))
     }
 
     /// Checks that the filter is valid, which each method of this type keeps: its header is
@@ -194,24 +203,24 @@ impl AnyFilter {
     /// Why the header would be refused, or [`HeaderError::Other`].
     pub fn check(&self) -> Result<(), Error> {
         let header = self.encode_header();
-        let is_described = match self {
-            Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
-            Self::Small(filter) if filter.is_listed() => {
+        let is_described = match self.view() {
+            AnyRef::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
+            AnyRef::Small(filter) if filter.is_listed() => {
                 SmallFilter::decode_listed(&header, &mut |_| true)?.encode_header() == header
             }
-            Self::Small(filter) => filter.is_described_by(&Filter::describe(&header)?),
-            Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
-            Self::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
-            Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
+            AnyRef::Small(filter) => filter.is_described_by(&Filter::describe(&header)?),
+            AnyRef::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
+            AnyRef::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
+            AnyRef::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
         };
         if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
     }
 
     pub fn layout(&self) -> Layout {
-        match self {
-            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => Layout::Bloomline,
-            Self::RedisBloom(_) => Layout::RedisBloom,
-            Self::ValkeyBloom(_) => Layout::ValkeyBloom,
+        match self.view() {
+            AnyRef::Bloomline(_) | AnyRef::Small(_) | AnyRef::Windowed(_) => Layout::Bloomline,
+            AnyRef::RedisBloom(_) => Layout::RedisBloom,
+            AnyRef::ValkeyBloom(_) => Layout::ValkeyBloom,
         }
     }
 
@@ -223,8 +232,8 @@ impl AnyFilter {
     /// True if an insertion may end with [`Error::Full`], after which later items have no answer.
     #[inline]
     pub fn may_become_full(&self) -> bool {
-        match self {
-            Self::Windowed(filter) => !filter.spec().may_overflow(),
+        match self.view() {
+            AnyRef::Windowed(filter) => !filter.spec().may_overflow(),
             _ => self.growth() == Growth::Fixed,
         }
     }
@@ -232,11 +241,11 @@ impl AnyFilter {
     /// The seed of the hash, where it is a number of 64 bits. None in RedisBloom's layout, whose
     /// seeds are constant, and in valkey-bloom's, whose seed has 32 bytes.
     pub fn seed(&self) -> Option<u64> {
-        match self {
-            Self::Bloomline(filter) => Some(filter.seed()),
-            Self::Small(filter) => Some(filter.seed()),
-            Self::Windowed(filter) => Some(filter.seed()),
-            Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
+        match self.view() {
+            AnyRef::Bloomline(filter) => Some(filter.seed()),
+            AnyRef::Small(filter) => Some(filter.seed()),
+            AnyRef::Windowed(filter) => Some(filter.seed()),
+            AnyRef::RedisBloom(_) | AnyRef::ValkeyBloom(_) => None,
         }
     }
 
@@ -247,24 +256,30 @@ impl AnyFilter {
     }
 
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        any!(self, filter => filter.try_clone(permit).map(Self::from))
+        match self.view() {
+            AnyRef::Bloomline(filter) => Self::in_box(filter.try_clone(permit)?),
+            AnyRef::Small(filter) => filter.try_clone(permit).map(Self::from),
+            AnyRef::Windowed(filter) => filter.try_clone(permit).map(Self::from),
+            AnyRef::RedisBloom(filter) => Self::in_box(filter.try_clone(permit)?),
+            AnyRef::ValkeyBloom(filter) => Self::in_box(filter.try_clone(permit)?),
+        }
     }
 
     /// The windowed filter, if it is one.
     #[inline]
     pub fn windowed(&self) -> Option<&WindowedFilter> {
-        if let Self::Windowed(filter) = self { Some(filter) } else { None }
+        if let AnyRef::Windowed(filter) = self.view() { Some(filter) } else { None }
     }
 
     /// The windowed filter, if it is one, to be changed.
     #[inline]
     pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
-        if let Self::Windowed(filter) = self { Some(filter) } else { None }
+        if let AnyMut::Windowed(filter) = self.view_mut() { Some(filter) } else { None }
     }
 
     /// The filter in valkey-bloom's layout, if it is one.
     pub fn valkey(&self) -> Option<&ValkeyFilter> {
-        if let Self::ValkeyBloom(filter) = self { Some(filter) } else { None }
+        if let AnyRef::ValkeyBloom(filter) = self.view() { Some(filter) } else { None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -274,29 +289,29 @@ impl AnyFilter {
     /// True if the filter is the list of its items.
     #[inline(always)]
     pub fn is_listed(&self) -> bool {
-        matches!(self, Self::Small(filter) if filter.is_listed())
+        matches!(self.view(), AnyRef::Small(filter) if filter.is_listed())
     }
 
     /// Bytes of a small filter, which also grows without a new layer; 0 of others.
     #[inline(always)]
     pub fn small_bytes(&self) -> u64 {
-        if let Self::Small(filter) = self { filter.size_bytes() } else { 0 }
+        if let AnyRef::Small(filter) = self.view() { filter.size_bytes() } else { 0 }
     }
 
     /// New items that can be inserted before the header has no list of all items: 0 if it has none.
     #[inline]
     pub fn listed_room(&self) -> u64 {
-        if let Self::Small(filter) = self { filter.listed_room() } else { 0 }
+        if let AnyRef::Small(filter) = self.view() { filter.listed_room() } else { 0 }
     }
 
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Increase> {
-        match self {
-            Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
-            Self::Small(filter) => Some(filter.added_since(layers, newest_len)),
-            Self::Windowed(_) => None,
-            Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
-            Self::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
+        match self.view() {
+            AnyRef::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
+            AnyRef::Small(filter) => Some(filter.added_since(layers, newest_len)),
+            AnyRef::Windowed(_) => None,
+            AnyRef::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
+            AnyRef::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
         }
     }
 
@@ -307,21 +322,21 @@ impl AnyFilter {
     ///
     /// [`Error::Windowed`], [`Error::OfValkeyBloom`].
     pub fn compact(&mut self) -> Result<u64, Error> {
-        match self {
-            Self::Bloomline(filter) => Ok(filter.compact()),
+        match self.view_mut() {
+            AnyMut::Bloomline(filter) => Ok(filter.compact()),
             // Its layer is too small to become smaller.
-            Self::Small(_) => Ok(0),
-            Self::RedisBloom(filter) => Ok(filter.compact()),
-            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+            AnyMut::Small(_) => Ok(0),
+            AnyMut::RedisBloom(filter) => Ok(filter.compact()),
+            AnyMut::Windowed(_) | AnyMut::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
     /// Why the filter cannot be merged with one of another kind, or cannot be compacted.
     pub(crate) fn refusal(&self) -> Error {
-        match self {
-            Self::Windowed(_) => Error::Windowed,
-            Self::ValkeyBloom(_) => Error::OfValkeyBloom,
-            Self::Bloomline(_) | Self::Small(_) | Self::RedisBloom(_) => {
+        match self.view() {
+            AnyRef::Windowed(_) => Error::Windowed,
+            AnyRef::ValkeyBloom(_) => Error::OfValkeyBloom,
+            AnyRef::Bloomline(_) | AnyRef::Small(_) | AnyRef::RedisBloom(_) => {
                 Error::Differs(Parameter::Layout)
             }
         }
@@ -344,7 +359,7 @@ impl AnyFilter {
     /// [`Error::Chunk`].
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
         any!(
-            self,
+            mut self,
             filter => filter.write_chunk(offset, chunk),
             small => filter.write_bits(offset, chunk)
         )
@@ -360,7 +375,7 @@ impl AnyFilter {
         &mut self,
         write: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        any!(self, filter => filter.each_bits_mut().try_for_each(write))
+        any!(mut self, filter => filter.each_bits_mut().try_for_each(write))
     }
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
@@ -381,36 +396,14 @@ impl AnyFilter {
         )
     }
 
-    /// Calls `see` with the start of each allocation that the filter owns. The allocation that
-    /// holds the `AnyFilter` itself belongs to the caller.
+    /// Calls `see` with the start of each allocation that the filter owns.
     pub fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
-        match self {
-            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => {}
-            Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
-            Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
+        match self.view() {
+            AnyRef::Small(_) | AnyRef::Windowed(_) => {}
+            AnyRef::Bloomline(_) | AnyRef::RedisBloom(_) | AnyRef::ValkeyBloom(_) => {
+                see(self.start());
+            }
         }
         any!(self, filter => filter.allocations().for_each(see))
-    }
-
-    /// The allocation of a filter that has only one.
-    ///
-    /// # Errors
-    ///
-    /// The filter, if it has others.
-    #[inline]
-    pub fn pack(self) -> Result<Headed, Self> {
-        match self {
-            Self::Small(filter) => Ok(filter.pack()),
-            Self::Windowed(filter) => filter.pack().map_err(Self::Windowed),
-            other => Err(other),
-        }
-    }
-
-    #[inline(always)]
-    pub fn unpack(packed: Headed) -> Self {
-        if WindowedFilter::is_packed(packed.header()) {
-            return Self::Windowed(WindowedFilter::unpack(packed));
-        }
-        Self::Small(SmallFilter::unpack(packed))
     }
 }

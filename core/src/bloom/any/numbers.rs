@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::AnyFilter;
+use super::{AnyFilter, AnyRef};
 use crate::bloom::bloomline::LayerRef;
 use crate::bloom::redisbloom::RedisBloomLayer;
 use crate::bloom::valkey::ValkeyLayer;
@@ -68,8 +68,8 @@ impl LayerNumbers {
 impl AnyFilter {
     /// The numbers of each layer, oldest first.
     pub fn layer_numbers(&self) -> Vec<LayerNumbers> {
-        match self {
-            Self::Bloomline(filter) => {
+        match self.view() {
+            AnyRef::Bloomline(filter) => {
                 let layers = filter.layers_with_len().zip(filter.layer_errors());
                 layers
                     .map(|((layer, len), error)| {
@@ -77,12 +77,12 @@ impl AnyFilter {
                     })
                     .collect()
             }
-            Self::Small(filter) => {
+            AnyRef::Small(filter) => {
                 let error = filter.layer_error();
                 let len = filter.len();
                 vec![filter.with_layer(|layer| LayerNumbers::of_bloomline(layer, len, error))]
             }
-            Self::Windowed(filter) => {
+            AnyRef::Windowed(filter) => {
                 let mut numbers = Vec::new();
                 for (number, generation) in filter.generations() {
                     let errors = iter::once(filter.spec().regular().error_rate);
@@ -96,14 +96,14 @@ impl AnyFilter {
                 }
                 numbers
             }
-            Self::RedisBloom(filter) => {
+            AnyRef::RedisBloom(filter) => {
                 let hash_bits = if filter.params().options.is_64_bit() { 64 } else { 32 };
                 let layers = filter.layers_with_len();
                 layers
                     .map(|(layer, len)| LayerNumbers::of_redisbloom(layer, len, hash_bits))
                     .collect()
             }
-            Self::ValkeyBloom(filter) => {
+            AnyRef::ValkeyBloom(filter) => {
                 let layers = filter.layers_with_len().zip(filter.layer_errors());
                 layers
                     .map(|((layer, len), error)| LayerNumbers::of_valkey(layer, len, error))

@@ -20,7 +20,7 @@
 
 use std::ops::ControlFlow;
 
-use super::AnyFilter;
+use super::{AnyFilter, AnyRef};
 use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::error::{Error, HeaderError};
 use crate::permit::Permit;
@@ -34,8 +34,8 @@ impl AnyFilter {
     ///
     /// [`Error::OutOfMemory`], in valkey-bloom's layout only; not all was written then.
     pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
-        match self {
-            Self::Bloomline(_) | Self::Small(_) | Self::Windowed(_) => {
+        match self.view() {
+            AnyRef::Bloomline(_) | AnyRef::Small(_) | AnyRef::Windowed(_) => {
                 to.unsigned(BLOOMLINE);
                 to.string(&self.encode_header());
                 self.each_chunk(0, BITS_STRING, |chunk| {
@@ -43,11 +43,11 @@ impl AnyFilter {
                     ControlFlow::Continue(())
                 });
             }
-            Self::RedisBloom(filter) => {
+            AnyRef::RedisBloom(filter) => {
                 to.unsigned(stored_len(filter.len()));
                 filter.encode_fields(to);
             }
-            Self::ValkeyBloom(filter) => filter.encode_fields(to)?,
+            AnyRef::ValkeyBloom(filter) => filter.encode_fields(to)?,
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl AnyFilter {
                 if stored_len(found) != items {
                     from.repaired(format_args!("{found} items in the links, {items} in the sum"));
                 }
-                Ok(filter.into())
+                Ok(Self::in_box(filter)?)
             }
         }
     }

@@ -15,9 +15,11 @@ use crate::bloom::bloomline::BlockedShape;
 use crate::bloom::bloomline::locate::{Spot, locate};
 use crate::bloom::bloomline::shape::set_bits;
 use crate::bloom::layer::Part;
-use crate::bloom::window::record::Record;
-use crate::bloom::window::ring::{Ring, in_ring};
-use crate::bloom::window::{GenerationRef, WindowedFilter};
+use crate::bloom::small::record::Record;
+use crate::bloom::window::GenerationRef;
+use crate::bloom::window::ring::in_ring;
+use crate::bloom::window::state::RingState;
+use crate::bloom::word::{RingMut, RingRef, WindowedFilter};
 use crate::error::Error;
 use crate::hash::xxh3::ItemHash;
 use crate::insertion::Insertion;
@@ -31,18 +33,19 @@ impl Generations for WindowedFilter {
 
     #[inline(always)]
     fn seed(&self) -> u64 {
-        self.seed
+        self.state().seed
     }
 
     /// Regular layers are never folded.
     #[inline(always)]
     fn locate(&self, hash: &ItemHash) -> Spot {
-        locate(hash, &self.geometry, self.geometry.blocks())
+        let geometry = self.state().geometry;
+        locate(hash, &geometry, geometry.blocks())
     }
 
     #[inline(always)]
     fn contains_hash<B: Backend>(&self, backend: B, hash: &ItemHash, now: u64) -> bool {
-        let (now, lifetime) = (self.time_at(now), self.lifetime());
+        let (now, lifetime) = (self.time_at(now), self.state().lifetime());
         in_ring!(self, all => {
             for generation in all.rev() {
                 if !generation.answers(now, lifetime) {
@@ -58,7 +61,7 @@ impl Generations for WindowedFilter {
 
     #[inline(always)]
     fn test_group<B: Backend>(&self, backend: B, group: &Group<BlockedShape, B>, now: u64) -> Mask {
-        let (now, lifetime) = (self.time_at(now), self.lifetime());
+        let (now, lifetime) = (self.time_at(now), self.state().lifetime());
         in_ring!(self, all => {
             let answering = all.rev().take_while(|one| one.answers(now, lifetime));
             let mut layers = answering.flat_map(|one| one.layers().rev()).peekable();
@@ -78,8 +81,8 @@ impl Generations for WindowedFilter {
         permit: Permit,
     ) -> Result<Insertion, Error> {
         // A small ring is backed by memory.
-        if let Ring::Large(large) = &mut self.ring {
-            let newest = &mut large.newest;
+        if let RingMut::Large(ring) = self.ring_mut() {
+            let newest = &mut ring.newest;
             newest.regular.prefault(newest.regular_len, &spot);
         }
         self.insert_unknown(backend, &spot, now, permit)
@@ -96,18 +99,18 @@ impl Generations for WindowedFilter {
     ) -> ControlFlow<()> {
         let spots: ArrayVec<Spot, { Mask::ITEMS }> =
             group.hashes().iter().map(|hash| self.locate(hash)).collect();
-        if let Ring::Large(large) = &mut self.ring {
-            let newest = &mut large.newest;
+        if let RingMut::Large(ring) = self.ring_mut() {
+            let newest = &mut ring.newest;
             for spot in &spots {
                 newest.regular.prefault(newest.regular_len, spot);
             }
         }
         let newest = self.generation_count() - 1;
         let known = in_ring!(self, all => Known::of(all, newest, backend, group));
-        let number = self.number;
+        let number = self.number();
         for (index, spot) in spots.iter().enumerate() {
             // What is known of a group is valid until the ring rotates.
-            let result = if self.number != number {
+            let result = if self.number() != number {
                 self.insert_unknown(backend, spot, now, permit)
             } else if known.in_newest.contains(index) || self.newest_contains(backend, spot) {
                 // Another item of the group may be the same.
@@ -158,7 +161,7 @@ impl WindowedFilter {
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let insertion = if origin.is_some() { Insertion::Refreshed } else { Insertion::New };
-        if origin.is_some() && !self.refreshes {
+        if origin.is_some() && !self.state().refreshes {
             return Ok(Insertion::Present);
         }
         let present = self.generation_count();
@@ -181,20 +184,23 @@ impl WindowedFilter {
     /// Writes an item to the newest generation.
     #[inline(always)]
     fn write<B: Backend>(&mut self, backend: B, spot: &Spot, permit: Permit) -> Result<(), Error> {
-        let (capacity, geometry) = (self.regular_capacity, self.geometry);
-        if let Ring::Large(large) = &mut self.ring {
-            let newest = &mut large.newest;
-            if newest.regular_len < capacity {
-                newest.regular.set(backend, spot);
-                newest.regular_len += 1;
+        let RingState { regular_capacity, geometry, .. } = self.state();
+        match self.ring_mut() {
+            RingMut::Large(ring) if ring.newest.regular_len < regular_capacity => {
+                ring.newest.regular.set(backend, spot);
+                ring.newest.regular_len += 1;
                 return Ok(());
             }
-        } else if let Some((record, bits)) = self.newest_in_words()
-            && Record(*record).len() < capacity
-        {
-            set_bits(bits, geometry, backend, spot);
-            *record += Record::ITEM;
-            return Ok(());
+            RingMut::Small(ring) => {
+                if let Some((record, bits)) = ring.newest_mut()
+                    && Record(*record).len() < regular_capacity
+                {
+                    set_bits(bits, geometry, backend, spot);
+                    *record += Record::ITEM;
+                    return Ok(());
+                }
+            }
+            RingMut::Large(_) => {}
         }
         self.write_overflow(backend, &spot.hash, permit)
     }
@@ -210,8 +216,8 @@ impl WindowedFilter {
         if self.newest().overflow.is_none_or(|overflow| overflow.room() == 0) {
             self.grow_overflow(permit)?;
         }
-        let Ring::Large(large) = &mut self.ring else { return Ok(()) };
-        let Some(overflow) = &mut large.newest.overflow else { return Ok(()) };
+        let RingMut::Large(ring) = self.ring_mut() else { return Ok(()) };
+        let Some(overflow) = &mut ring.newest.overflow else { return Ok(()) };
         let spot = overflow.newest.locate(hash);
         // There is room, so no memory is requested.
         overflow.push(backend, spot, permit).map(drop)

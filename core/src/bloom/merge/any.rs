@@ -1,11 +1,12 @@
 //! Merging filters of any kind.
 
 use super::MergeShape;
-use crate::bloom::any::AnyFilter;
+use crate::bloom::any::{AnyFilter, AnyRef};
 use crate::bloom::bloomline::Filter;
 use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::bloom::scalable::ScalableFilter;
 use crate::bloom::small::SmallFilter;
+use crate::bloom::word::AnyMut;
 use crate::error::Error;
 use crate::memory::lists::{try_collect, try_push};
 use crate::permit::Permit;
@@ -28,24 +29,24 @@ impl AnyFilter {
     /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
     pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
         let target = self.error_rate();
-        match self {
-            Self::Bloomline(filter) => union_bloomline(filter, others, permit),
-            Self::Small(filter) => {
+        match self.view_mut() {
+            AnyMut::Bloomline(filter) => union_bloomline(filter, others, permit),
+            AnyMut::Small(filter) => {
                 let mut union = filter.to_filter()?;
                 let is_changed = union_bloomline(&mut union, others, permit)?;
                 if is_changed {
                     *self = match SmallFilter::of(&union)? {
-                        Some(small) => Self::Small(small),
-                        None => Self::Bloomline(union),
+                        Some(small) => small.into(),
+                        None => Self::in_box(union)?,
                     };
                 }
                 Ok(is_changed)
             }
-            Self::RedisBloom(filter) => {
+            AnyMut::RedisBloom(filter) => {
                 let others = sources(filter, others.iter().map(|other| other.as_redisbloom()))?;
                 filter.merge(&others, target, permit)
             }
-            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+            AnyMut::Windowed(_) | AnyMut::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -56,18 +57,18 @@ impl AnyFilter {
     ///
     /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
     pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
-        match self {
-            Self::Bloomline(filter) => check_union_bloomline(filter, others),
-            Self::Small(filter) => check_union_bloomline(&filter.to_filter()?, others),
-            Self::RedisBloom(filter) => {
+        match self.view() {
+            AnyRef::Bloomline(filter) => check_union_bloomline(filter, others),
+            AnyRef::Small(filter) => check_union_bloomline(&filter.to_filter()?, others),
+            AnyRef::RedisBloom(filter) => {
                 sources(filter, others.iter().map(|other| other.as_redisbloom())).map(drop)
             }
-            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+            AnyRef::Windowed(_) | AnyRef::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
     fn as_redisbloom(&self) -> Result<&RedisBloomFilter, Error> {
-        if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
+        if let AnyRef::RedisBloom(filter) = self.view() { Ok(filter) } else { Err(self.refusal()) }
     }
 }
 
@@ -91,8 +92,8 @@ fn check_union_bloomline(filter: &Filter, others: &[&AnyFilter]) -> Result<(), E
 
 /// Of each small filter one that can be merged.
 fn of_small(filters: &[&AnyFilter]) -> Result<Box<[Option<Filter>]>, Error> {
-    let of_one = |filter: &&AnyFilter| match filter {
-        AnyFilter::Small(filter) => filter.to_filter().map(Some),
+    let of_one = |filter: &&AnyFilter| match filter.view() {
+        AnyRef::Small(filter) => filter.to_filter().map(Some),
         _ => Ok(None),
     };
     try_collect(filters.len(), filters.iter().map(of_one))
@@ -103,8 +104,8 @@ fn as_filters<'a>(
     filters: &'a [&AnyFilter],
     of_small: &'a [Option<Filter>],
 ) -> impl Iterator<Item = Result<&'a Filter, Error>> {
-    filters.iter().zip(of_small).map(|(filter, of_small)| match (filter, of_small) {
-        (_, Some(filter)) | (AnyFilter::Bloomline(filter), _) => Ok(filter),
+    filters.iter().zip(of_small).map(|(filter, of_small)| match (filter.view(), of_small) {
+        (_, Some(filter)) | (AnyRef::Bloomline(filter), _) => Ok(filter),
         _ => Err(filter.refusal()),
     })
 }

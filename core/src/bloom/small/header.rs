@@ -11,7 +11,7 @@
 
 use crate::bloom::bloomline::geometry::Geometry;
 use crate::bloom::bloomline::{BlockedParams, BlockedShape};
-use crate::memory::words::Header;
+use crate::memory::headed::Header;
 
 /// Bits of a field of a word of the header.
 const FIELD: u32 = u16::BITS;

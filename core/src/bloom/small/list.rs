@@ -10,8 +10,7 @@ use crate::bloom::length::MOST_LISTED;
 use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::scale::scale;
-use crate::memory::allocation::HEADER;
-use crate::memory::words::Headed;
+use crate::memory::headed::{HEADER, Headed};
 use crate::permit::Permit;
 use crate::simd::INDEX_BITS;
 

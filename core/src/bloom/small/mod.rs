@@ -17,9 +17,13 @@
 //!
 //! With the first item for which the layer has no room it becomes a [`Filter`] of two layers, and
 //! stays one.
+//!
+//! A windowed filter of small generations is one allocation too: see `ring`.
 
 mod header;
 mod list;
+pub(crate) mod record;
+pub(crate) mod ring;
 
 use std::fmt;
 use std::iter;
@@ -40,13 +44,14 @@ use crate::chunk::Bits;
 use crate::error::Error;
 use crate::hash::xxh3::{ItemHash, item_hash};
 use crate::math::estimate::Estimate;
-use crate::memory::allocation::HEADER;
-use crate::memory::words::{Headed, Mover, Words, WordsRef};
+use crate::memory::headed::{HEADER, Headed};
+use crate::memory::words::{Mover, Words, WordsRef};
 use crate::permit::{self, Permit};
 use crate::simd::Scalar;
 use crate::spec::Spec;
 
 /// A filter of one small layer, as bits or as the list of the hashes of its few items.
+#[repr(transparent)]
 pub struct SmallFilter(Headed);
 
 impl fmt::Debug for SmallFilter {
@@ -172,15 +177,9 @@ impl SmallFilter {
         Ok(Filter { params, newest_len: len, newest, older: Box::default() })
     }
 
-    /// The filter of an allocation.
-    #[inline(always)]
-    pub(crate) fn unpack(packed: Headed) -> Self {
-        Self(packed)
-    }
-
     /// Gives up the allocation.
     #[inline(always)]
-    pub(crate) fn pack(self) -> Headed {
+    pub(crate) fn into_headed(self) -> Headed {
         self.0
     }
 
@@ -248,7 +247,7 @@ impl SmallFilter {
     /// Bytes of the filter: its header, and its list or its bits. They follow from the number of
     /// items.
     pub fn size_bytes(&self) -> u64 {
-        (HEADER + size_of_val(self.0.words())) as u64
+        self.0.bytes() as u64
     }
 
     pub fn sums(&self) -> Increase {
@@ -273,7 +272,7 @@ impl SmallFilter {
 
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         request_bits(&self.header().shape, permit)?;
-        self.0.resized(self.0.words().len() as u16).map(Self)
+        self.0.try_clone().map(Self)
     }
 
     /// The only allocation.

@@ -3,12 +3,10 @@
 use std::iter;
 use std::ptr::NonNull;
 
-use super::filter::WindowedFilter;
 use super::generation::Generation;
-use super::ring::Ring;
-use super::size::NUMBERS;
 use crate::bloom::bloomline::LayerRef;
 use crate::bloom::scalable::{relocate_layers, sample_of};
+use crate::bloom::word::{RingMut, RingRef, WindowedFilter};
 use crate::chunk::Bits;
 use crate::math::estimate::Estimate;
 use crate::memory::words::{Mover, WordsRef, bytes_of, relocate_slice};
@@ -17,7 +15,7 @@ use crate::memory::words::{Mover, WordsRef, bytes_of, relocate_slice};
 /// generations end.
 impl Bits for WindowedFilter {
     fn first_byte(&self) -> u64 {
-        self.dropped_bytes
+        self.state().dropped_bytes
     }
 
     fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
@@ -25,15 +23,11 @@ impl Bits for WindowedFilter {
     }
 
     fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (len, count) = (self.layer_words(), usize::from(self.count));
-        let (small, large) = match &mut self.ring {
-            Ring::Small(words) => (Some(words), None),
-            Ring::Large(large) => (None, Some(large)),
+        let (small, large) = match self.ring_mut() {
+            RingMut::Small(ring) => (Some(ring.parts_mut().1), None),
+            RingMut::Large(ring) => (None, Some(ring)),
         };
-        let small = small.into_iter().flat_map(move |words| {
-            let bits = words.as_mut_slice().get_mut(NUMBERS + count..).unwrap_or_default();
-            bits.chunks_mut(len)
-        });
+        let small = small.into_iter().flatten();
         let large = large.into_iter().flat_map(|large| large.all_mut());
         let large = large.flat_map(Generation::layers_mut);
         let large = large.map(|layer| layer.words_mut().as_mut_bytes());
@@ -66,27 +60,25 @@ impl WindowedFilter {
 
     /// Where the bits end, counted over the life of the filter.
     pub(crate) fn end(&self) -> u64 {
-        self.dropped_bytes + self.bits_bytes()
+        self.state().dropped_bytes + self.bits_bytes()
     }
 
     /// The starts of the filter's allocations. Of a large ring the bits of each layer and the
     /// overflow layers' structures, then the table of the older generations if there is one, and
     /// the ring.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
-        let (small, large) = match &self.ring {
-            Ring::Small(words) => (Some(words.allocation().start), None),
-            Ring::Large(large) => (None, Some(large)),
+        let large = match self.ring() {
+            RingRef::Small(_) => None,
+            RingRef::Large(ring) => Some(ring),
         };
-        let of_large = large.into_iter().flat_map(|large| {
-            let table = (!large.older.is_empty()).then_some(NonNull::from(&*large.older).cast());
-            let generations = large.older.iter().chain(iter::once(&large.newest));
-            let ring = iter::once(NonNull::from(&**large).cast());
-            generations.flat_map(Generation::allocations).chain(table).chain(ring)
+        let of_large = large.into_iter().flat_map(|ring| {
+            let table = (!ring.older.is_empty()).then_some(NonNull::from(&*ring.older).cast());
+            ring.owned().flat_map(Generation::allocations).chain(table)
         });
-        small.into_iter().chain(of_large)
+        of_large.chain(iter::once(self.start()))
     }
 
-    /// Lets `mover` move the filter's allocations but the structures of a large ring; see
+    /// Lets `mover` move the filter's allocations, of a large ring all but its own; see
     /// [`relocate`](crate::host::Filter::relocate).
     pub fn relocate(
         &mut self,
@@ -94,12 +86,12 @@ impl WindowedFilter {
         mover: &mut Mover,
         should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        match &mut self.ring {
-            Ring::Small(words) => {
-                words.relocate(mover);
+        match self.ring_mut() {
+            RingMut::Small(ring) => {
+                ring.headed_mut().relocate(mover);
                 None
             }
-            Ring::Large(large) => {
+            RingMut::Large(large) => {
                 let layers = large.all_mut().flat_map(Generation::layers_mut);
                 let next = relocate_layers(layers, from, mover, should_stop);
                 if next.is_none() {

@@ -39,7 +39,7 @@ pub struct GenerationRef<'a> {
 
 impl GenerationRef<'static> {
     /// Stands for the newest generation where the compiler does not know that there is one.
-    pub(super) const NONE: Self =
+    pub(crate) const NONE: Self =
         Self { regular: LayerRef::NONE, regular_len: 0, overflow: None, live: 0, opened: 0 };
 }
 

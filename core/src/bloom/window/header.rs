@@ -16,16 +16,19 @@
 
 use arrayvec::ArrayVec;
 
-use super::filter::{MAX_OFFSET, WindowedFilter};
+use super::filter::MAX_OFFSET;
 use super::generation::{Generation, GenerationRef};
 use super::layers::{GenerationPlans, GenerationRecord};
-use super::ring::{Large, Ring};
-use super::size::{SMALL_BYTES, complete_bytes, is_small};
+use super::ring::LargeRing;
+use super::size::{SMALL_BYTES, complete_bytes};
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use super::state::RingState;
 use crate::bloom::bloomline::geometry::SECTOR_BYTES;
 use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloom::bloomline::{BlockedParams, BlockedPlan, Filter, LayerRef};
 use crate::bloom::length::{pad_header, padded_len};
+use crate::bloom::small::ring::SmallRing;
+use crate::bloom::word::WindowedFilter;
 use crate::error::{Error, HeaderError};
 use crate::header_fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_collect;
@@ -53,7 +56,8 @@ impl WindowedFilter {
 
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
-        let spec = self.spec();
+        let state = self.state();
+        let spec = state.spec();
         let (window, millis) = match spec.window {
             Window::Time { millis } => (TIME, millis),
             Window::Last => (LAST, 0),
@@ -64,8 +68,8 @@ impl WindowedFilter {
             spec: Spec { capacity, error_rate, growth },
             window: [window, refreshes.into(), generations as u8],
             count: self.generation_count() as u32,
-            seed: self.seed(),
-            numbers: [millis, self.number, self.dropped_bytes, self.clock],
+            seed: state.seed,
+            numbers: [millis, state.number, state.dropped_bytes, state.clock],
         };
         let mut bytes = fixed.encode(EXTENDED_VERSION).to_vec();
         for (_, generation) in self.generations() {
@@ -145,20 +149,21 @@ impl WindowedDescription {
         let opened = |record: Option<&GenerationRecord>| record.map_or(0, |it| it.opened);
         let span = opened(records.last()) - opened(records.first());
         let millis = spec.times().map_or(0, |(window, _)| window);
-        let is_small = is_small(&plan, millis, number, span) && !layers.have_overflow();
+        let is_small_ring = SmallRing::fits(&plan, millis, number, span) && !layers.have_overflow();
         let complete = complete_bytes(plan.bytes(), spec.generations);
-        let size = layers.size_bytes(is_small).max(complete);
+        let size = layers.size_bytes(is_small_ring).max(complete);
         request(permit, Layout::Bloomline, bytes, |_| size)?;
-        let ring = if is_small { self.small_ring(&plan)? } else { self.large_ring()? };
-        let filter = WindowedFilter::of(&spec, seed, &plan, ring, records.len());
-        Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })
+        let state = RingState::of(&spec, seed, &plan, records.len());
+        let state = RingState { number, dropped_bytes, clock, ..state };
+        if is_small_ring { self.small_ring(&state) } else { self.large_ring(state) }
     }
 
     /// The generations in one allocation.
-    fn small_ring(&self, plan: &BlockedPlan) -> Result<Ring, Error> {
+    fn small_ring(&self, state: &RingState) -> Result<WindowedFilter, Error> {
+        let RingState { regular_capacity, geometry, .. } = *state;
         let empty = [0; SMALL_BYTES as usize / size_of::<u64>()];
-        let bits = empty.get(..plan.bytes() as usize / size_of::<u64>()).unwrap_or_default();
-        let regular = LayerRef::new(bits, plan.capacity(), *plan.geometry());
+        let bits = empty.get(..geometry.bytes() as usize / size_of::<u64>()).unwrap_or_default();
+        let regular = LayerRef::new(bits, regular_capacity, geometry);
         let regular = regular.ok_or(HeaderError::Generations(0))?;
         let generations =
             self.records.iter().map(|&GenerationRecord { opened, len, live, .. }| GenerationRef {
@@ -168,11 +173,11 @@ impl WindowedDescription {
                 live,
                 opened,
             });
-        WindowedFilter::small_ring(plan, generations, None)
+        SmallRing::new(state, generations, None).map(WindowedFilter::from)
     }
 
     /// The generations with allocations of their own.
-    fn large_ring(&self) -> Result<Ring, Error> {
+    fn large_ring(&self, state: RingState) -> Result<WindowedFilter, Error> {
         let Self { spec, seed, ref records, ref layers, .. } = *self;
         let mut all = layers.generations();
         let none = HeaderError::Generations(0);
@@ -180,13 +185,13 @@ impl WindowedDescription {
         let newest = newest.build(&spec, plans, seed)?;
         let older = records.iter().zip(all).map(|(record, plans)| record.build(&spec, plans, seed));
         let older = try_collect(records.len() - 1, older)?;
-        Ok(Ring::Large(try_box(Large { newest, older, dropped: Vec::new() })?))
+        LargeRing::new(state, newest, older).map(WindowedFilter::from)
     }
 
     /// True if this describes the filter.
     pub(crate) fn is_of(&self, filter: &WindowedFilter) -> bool {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
-        let numbers = (filter.number, filter.dropped_bytes, filter.clock);
+        let state = filter.state();
         let is_of = |((generation, record), plans): (
             (GenerationRef, &GenerationRecord),
             &[BlockedPlan],
@@ -197,8 +202,8 @@ impl WindowedDescription {
                 && (generation.overflow.is_none() || is_full)
                 && generation.layers().map(|layer| layer.plan()).eq(plans.iter().copied())
         };
-        (spec, seed) == (filter.spec(), filter.seed())
-            && numbers == (number, dropped_bytes, clock)
+        (spec, seed) == (state.spec(), state.seed)
+            && (number, dropped_bytes, clock) == (state.number, state.dropped_bytes, state.clock)
             && records.len() == filter.generation_count()
             && filter.all().zip(records).zip(layers.generations()).all(is_of)
     }

@@ -72,7 +72,7 @@ impl GenerationPlans {
     }
 
     /// Bytes of the filter with a small or a large ring.
-    pub(super) fn size_bytes(&self, is_small: bool) -> u64 {
+    pub(super) fn size_bytes(&self, is_small_ring: bool) -> u64 {
         let (mut regular, mut overflow) = (0u64, 0u64);
         for plans in self.generations() {
             let mut bytes = plans.iter().map(BlockedPlan::bytes);
@@ -83,7 +83,7 @@ impl GenerationPlans {
                 overflow = overflow.saturating_add(size);
             }
         }
-        size_with(is_small, regular, self.ends.len(), overflow)
+        size_with(is_small_ring, regular, self.ends.len(), overflow)
     }
 
     /// True if a generation has overflow layers.

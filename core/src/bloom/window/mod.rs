@@ -60,20 +60,20 @@
 
 mod bits;
 mod filter;
-mod generation;
+pub(crate) mod generation;
 pub mod header;
 mod layers;
-mod packed;
-pub(crate) mod record;
 pub(crate) mod ring;
 mod rotation;
-mod size;
-mod small;
+pub(crate) mod size;
 mod spec;
+pub(crate) mod state;
 
-pub use filter::{MAX_OVERFLOW_LAYERS, WindowedFilter};
+pub use filter::MAX_OVERFLOW_LAYERS;
 pub use generation::{Generation, GenerationRef};
 pub use size::size_bytes;
 pub use spec::{
     DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
 };
+
+pub use super::word::WindowedFilter;

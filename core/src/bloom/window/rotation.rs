@@ -29,10 +29,13 @@
 //! A clock that was behind and is set right in one step counts once: the step brings it to the
 //! opening or beyond it. A step that leaves it behind counts as time that has passed.
 
-use super::filter::{MAX_TIME, WindowKind, WindowedFilter, beside};
+use super::filter::{MAX_TIME, beside};
 use super::generation::Generation;
-use super::ring::{Large, Ring, in_ring, no_memory};
-use super::size::{is_small, size_with};
+use super::ring::{LargeRing, in_ring, no_memory};
+use super::size::size_with;
+use super::state::{RingState, WindowKind};
+use crate::bloom::small::ring::SmallRing;
+use crate::bloom::word::{RingMut, RingRef, WindowedFilter};
 use crate::error::Error;
 use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
@@ -61,24 +64,29 @@ impl WindowedFilter {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
-        match self.kind {
+        let state = self.state();
+        match state.kind {
             WindowKind::Time => {
                 let due = self.due(now);
                 let is_changed = self.is_changed_by(&due);
                 if due.is_slot_over {
                     // Slots that have passed leave room for a generation. Generations that were
                     // opened by hand, or by a forged header, may not.
-                    self.open(due.time, due.expired.max(self.is_complete().into()), permit)?;
+                    self.open(due.time, due.expired.max(state.is_complete().into()), permit)?;
                 } else if due.expired > 0 {
                     // The newest generation is not among them: its slot has not passed.
                     self.shift(due.expired, None)?;
                 }
-                self.clock = due.lead;
+                if is_changed {
+                    self.set_clock(due.lead);
+                }
                 Ok(is_changed)
             }
             WindowKind::Last => {
-                let is_changed = now > self.clock;
-                self.clock = self.clock.max(now);
+                let is_changed = now > state.clock;
+                if is_changed {
+                    self.set_clock(now);
+                }
                 Ok(is_changed)
             }
             WindowKind::Manual => Ok(false),
@@ -96,14 +104,19 @@ impl WindowedFilter {
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn rotate(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
         let now = self.not_before_newest(now);
-        self.open(now, usize::from(self.is_complete()), permit)
+        self.open(now, usize::from(self.state().is_complete()), permit)
+    }
+
+    fn set_clock(&mut self, clock: u64) {
+        self.set_state(&RingState { clock, ..self.state() });
     }
 
     /// Opens a generation at the time `now` if the filter remembers by count, the newest one is
     /// full, and the oldest may be forgotten. True if it did.
     #[inline]
     pub(crate) fn rotate_by_count(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
-        if self.kind != WindowKind::Last || self.newest().regular_len < self.regular_capacity {
+        let RingState { kind, regular_capacity, .. } = self.state();
+        if kind != WindowKind::Last || self.newest().regular_len < regular_capacity {
             return Ok(false);
         }
         self.rotate_full(now, permit)
@@ -112,19 +125,15 @@ impl WindowedFilter {
     /// Rotates a filter that remembers by count, whose newest generation is full.
     #[cold]
     fn rotate_full(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
-        let is_complete = self.is_complete();
+        let state = self.state();
+        let is_complete = state.is_complete();
         if is_complete && !self.may_forget_oldest() {
             return Ok(false);
         }
-        let clock = self.clock.max(now);
+        let clock = state.clock.max(now);
         self.open(self.not_before_newest(clock), usize::from(is_complete), permit)?;
-        self.clock = clock;
+        self.set_clock(clock);
         Ok(true)
-    }
-
-    /// True if there are as many older generations as were specified.
-    fn is_complete(&self) -> bool {
-        self.count > self.generations
     }
 
     /// True if the newer generations hold as many distinct items as the window.
@@ -134,7 +143,7 @@ impl WindowedFilter {
     /// refreshed, so there may be more distinct items than live ones, and never fewer.
     fn may_forget_oldest(&self) -> bool {
         let newer = self.all().skip(1).map(|one| one.live());
-        newer.fold(0, u64::saturating_add) >= self.extent
+        newer.fold(0, u64::saturating_add) >= self.state().extent
     }
 
     /// True if [`WindowedFilter::advance`] would change a filter with a window of time.
@@ -143,7 +152,7 @@ impl WindowedFilter {
     }
 
     fn is_changed_by(&self, due: &Due) -> bool {
-        due.is_slot_over || due.expired > 0 || due.lead != self.clock
+        due.is_slot_over || due.expired > 0 || due.lead != self.state().clock
     }
 
     /// What is due in a filter with a window of time when the clock shows `now`.
@@ -160,8 +169,9 @@ impl WindowedFilter {
 
     /// True if an insertion of `items` items may rotate a filter with a window of items.
     pub fn may_rotate(&self, items: usize) -> bool {
-        let room = self.regular_capacity - self.newest().regular_len;
-        self.kind == WindowKind::Last && items as u64 > room
+        let RingState { kind, regular_capacity, .. } = self.state();
+        let room = regular_capacity - self.newest().regular_len;
+        kind == WindowKind::Last && items as u64 > room
     }
 
     /// The time of a filter with a window of time when the clock shows `now`, in milliseconds. It
@@ -169,12 +179,15 @@ impl WindowedFilter {
     #[inline(always)]
     pub fn time_at(&self, now: u64) -> u64 {
         let (now, newest) = (now.min(MAX_TIME), self.opened());
-        if now >= newest { now } else { now.saturating_add(self.clock).min(MAX_TIME).max(newest) }
+        if now >= newest {
+            return now;
+        }
+        now.saturating_add(self.state().clock).min(MAX_TIME).max(newest)
     }
 
     /// By how many milliseconds the time of a filter with a window of time is ahead of the clock.
     pub fn lead(&self) -> u64 {
-        if self.has_time() { self.clock } else { 0 }
+        if self.has_time() { self.state().clock } else { 0 }
     }
 
     fn not_before_newest(&self, now: u64) -> u64 {
@@ -183,32 +196,33 @@ impl WindowedFilter {
 
     /// True if the newest generation has been open for a slot.
     fn slot_has_passed(&self, now: u64) -> bool {
-        self.times().is_some_and(|(_, slot)| now - self.opened() >= slot)
+        self.state().times().is_some_and(|(_, slot)| now - self.opened() >= slot)
     }
 
     /// The number of generations whose window has passed. They are the oldest ones.
     fn expired(&self, now: u64) -> usize {
-        let lifetime = self.lifetime();
+        let lifetime = self.state().lifetime();
         in_ring!(self, all => all.take_while(|one| one.opened.saturating_add(lifetime) <= now).count())
     }
 
     /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if the filter
     /// becomes larger.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
-        let plan = self.plan();
+        let state = self.state();
+        let plan = state.plan();
         let kept = || self.all().skip(dropped);
         let span = now - kept().next().map_or(now, |oldest| oldest.opened);
-        let is_small = is_small(&plan, self.extent, self.number + 1, span)
+        let is_small_ring = SmallRing::fits(&plan, state.extent, state.number + 1, span)
             && kept().all(|one| one.overflow.is_none());
         let regular = kept().map(|one| one.regular.bytes()).fold(plan.bytes(), u64::saturating_add);
         let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);
-        let filter_bytes = size_with(is_small, regular, kept().count() + 1, overflow);
+        let filter_bytes = size_with(is_small_ring, regular, kept().count() + 1, overflow);
         // A filter at a limit goes on if its new generation takes no more than the dropped ones.
         let is_larger = filter_bytes > self.size_bytes();
         let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
         request(&mut permit, Layout::Bloomline, [plan.bytes()], |_| filter_bytes)?;
-        if !is_small {
+        if !is_small_ring {
             self.make_large()?;
         }
         self.shift(dropped, Some(now))
@@ -217,23 +231,30 @@ impl WindowedFilter {
     /// Opens a generation if there is a time for it, and drops the `dropped` oldest of the others.
     /// Nothing changes after an error.
     fn shift(&mut self, dropped: usize, opened: Option<u64>) -> Result<(), Error> {
-        let plan = self.plan();
         let bytes = self.all().take(dropped).map(|one| one.bits_bytes()).sum::<u64>();
-        if let Ring::Small(words) = &self.ring {
-            let kept = self.in_words(words).skip(dropped);
-            self.ring = Self::small_ring(&plan, kept, opened)?;
-        } else if let Ring::Large(large) = &mut self.ring {
-            let newest = opened.map(|opened| Generation::new(&plan, opened)).transpose()?;
-            large.shift(dropped, newest)?;
+        let state = self.state();
+        let state = RingState {
+            dropped_bytes: state.dropped_bytes + bytes,
+            number: state.number + u64::from(opened.is_some()),
+            count: state.count + u8::from(opened.is_some()) - dropped as u8,
+            ..state
+        };
+        match self.ring_mut() {
+            RingMut::Small(ring) => {
+                let shifted = SmallRing::new(&state, ring.all().skip(dropped), opened)?;
+                *self = shifted.into();
+            }
+            RingMut::Large(ring) => {
+                let new = |opened| Generation::new(&state.plan(), opened);
+                ring.shift(dropped, opened.map(new).transpose()?)?;
+                ring.state = state;
+            }
         }
-        self.dropped_bytes += bytes;
-        self.number += u64::from(opened.is_some());
-        self.count = self.count + u8::from(opened.is_some()) - dropped as u8;
         Ok(())
     }
 }
 
-impl Large {
+impl LargeRing {
     /// Makes `newest` the newest generation if there is one, and drops the `dropped` oldest of the
     /// others. Nothing changes after an error.
     fn shift(&mut self, dropped: usize, newest: Option<Generation>) -> Result<(), Error> {

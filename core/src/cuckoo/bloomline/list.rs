@@ -77,12 +77,13 @@ impl Segment {
     /// fit without more memory. False if not.
     fn append(&mut self, next: &mut Self) -> bool {
         let further = next.entries.len();
-        let is_small = self.entries.len() + further <= SEGMENT / 2 && further <= self.room();
-        let is_small = is_small && !next.is_spare();
-        if is_small {
+        let fits = self.entries.len() + further <= SEGMENT / 2
+            && further <= self.room()
+            && !next.is_spare();
+        if fits {
             self.entries.append(&mut next.entries);
         }
-        is_small
+        fits
     }
 }
 

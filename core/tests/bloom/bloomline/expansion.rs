@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, MAX_EXPANSION, Spec};
+use bloomline_core::host::{AnyFilter, AnyRef, Demand, Filter, Growth, MAX_EXPANSION, Spec};
 use bloomline_reference::calls::Calls;
 
 const ERROR_RATE: f64 = 0.01;
@@ -54,12 +54,12 @@ fn grow_to_third(filter: &mut AnyFilter) -> usize {
 /// The header of a filter of three layers, the newest of which counts as full.
 fn header_of_full(filter: &AnyFilter) -> Vec<u8> {
     let mut header = filter.encode_header();
-    match filter {
-        AnyFilter::Small(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+    match filter.view() {
+        AnyRef::Small(_) | AnyRef::Windowed(_) | AnyRef::ValkeyBloom(_) => {
             unreachable!("not created")
         }
-        AnyFilter::Bloomline(_) => header[48..56].copy_from_slice(&THIRD.to_le_bytes()),
-        AnyFilter::RedisBloom(_) => {
+        AnyRef::Bloomline(_) => header[48..56].copy_from_slice(&THIRD.to_le_bytes()),
+        AnyRef::RedisBloom(_) => {
             let total = 1 + u64::from(MAX_EXPANSION) + THIRD;
             header[..8].copy_from_slice(&total.to_le_bytes());
             let third = 20 + 2 * 53 + 16;
@@ -163,18 +163,18 @@ fn refused_fourth_layer_changes_nothing() {
             batch.push(result.is_ok())
         });
         assert_eq!(batch, [false, true, false]);
-        match full {
-            AnyFilter::Small(_) | AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => {
+        match full.view() {
+            AnyRef::Small(_) | AnyRef::Windowed(_) | AnyRef::ValkeyBloom(_) => {
                 unreachable!("not decoded")
             }
             // The capacity exceeds that of the largest layer, so the permit is not called.
-            AnyFilter::Bloomline(_) => {
+            AnyRef::Bloomline(_) => {
                 assert!(matches!(refused, Error::Capacity(FOURTH)), "{refused}");
                 assert!(demands.is_empty(), "{demands:?}");
             }
             // RedisBloom's layout has no such limit, so the permit decides: ten to sixteen bits per
             // item.
-            AnyFilter::RedisBloom(_) => {
+            AnyRef::RedisBloom(_) => {
                 assert!(matches!(refused, Error::Refused(bytes) if bytes > FOURTH), "{refused}");
                 assert!(demands.iter().all(|demand| demand.new_bytes > FOURTH), "{demands:?}");
             }

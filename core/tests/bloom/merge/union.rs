@@ -1,6 +1,6 @@
 //! The union of filters is the filter that got all items.
 
-use bloomline_core::host::AnyFilter;
+use bloomline_core::host::{AnyFilter, AnyRef};
 use bloomline_reference::checks::check::bits;
 use bloomline_reference::random::Random;
 
@@ -154,7 +154,7 @@ fn overfull_union_keeps_its_rate_and_is_full() {
             let measured = measured(filter, (2_000.0 / spec.error_rate) as u64, 3);
             let most = spec.error_rate * (1.0 + 4.0 / 2_000f64.sqrt());
             assert!(measured.mean <= most, "{measured} at {}", spec.error_rate);
-            let AnyFilter::Bloomline(own) = filter else { panic!("{filter:?}") };
+            let AnyRef::Bloomline(own) = filter.view() else { panic!("{filter:?}") };
             assert!(own.fp_rate() <= spec.error_rate, "{}", own.fp_rate());
         };
         let [mut one, mut other] = [(); 2].map(|()| AnyFilter::from(new(spec, SEED)));

@@ -4,7 +4,7 @@
 use bloomline_core::bloom::layer::LayerShape;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::host::{AnyFilter, Filter};
+use bloomline_core::host::{AnyFilter, AnyRef, Filter};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Estimate;
 
@@ -181,10 +181,10 @@ fn merged(make: impl Fn() -> Filter, seed: u64) -> Filter {
         largest = Some(union);
         fill(&mut other, seed, (1 << 30) + step * capacity, capacity / 100);
     }
-    match largest {
-        Some(AnyFilter::Bloomline(filter)) => filter,
-        Some(AnyFilter::Small(filter)) => filter.to_filter().unwrap(),
-        other => panic!("{other:?}"),
+    match largest.as_ref().map(AnyFilter::view) {
+        Some(AnyRef::Bloomline(filter)) => filter.try_clone(&mut |_| true).unwrap(),
+        Some(AnyRef::Small(filter)) => filter.to_filter().unwrap(),
+        _ => panic!("{largest:?}"),
     }
 }
 

@@ -6,9 +6,8 @@
 //!
 //! The age is by how many milliseconds the generation was opened before the newest one.
 
-use super::size::{AGE_BITS, NUMBERS};
-use crate::memory::words::Words;
-
+/// Bits of the age: 34 years.
+pub(super) const AGE_BITS: u32 = 40;
 /// Bits of each number of items. The layers of a small ring have up to 4,096 bits, and two of them
 /// or more per item.
 const COUNT_BITS: u32 = 12;
@@ -42,23 +41,4 @@ impl Record {
     pub fn live(self) -> u64 {
         self.0 >> LIVE_SHIFT
     }
-}
-
-/// When the newest generation of a small ring was opened.
-#[inline(always)]
-pub(super) fn newest_opened(words: &Words) -> u64 {
-    words.as_slice().get(NUMBERS - 1).copied().unwrap_or(0)
-}
-
-/// The record of the newest of `count` generations.
-#[inline(always)]
-pub(super) fn newest_record(words: &Words, count: u8) -> Record {
-    let index = NUMBERS + usize::from(count) - 1;
-    Record(words.as_slice().get(index).copied().unwrap_or(0))
-}
-
-/// The records of `count` generations, oldest first.
-pub(super) fn records(words: &Words, count: u8) -> impl Iterator<Item = Record> {
-    let records = words.as_slice().get(NUMBERS..).unwrap_or_default();
-    records.iter().take(count.into()).map(|&record| Record(record))
 }
