@@ -28,11 +28,11 @@ const LAYER_BYTES: u64 = 32;
 /// The most bytes of bits per generation with which a windowed filter is one allocation, the bytes
 /// in front of its generations, and those of a generation besides the bits.
 const SMALL_BYTES: u64 = 512;
-const PACKED_BYTES: u64 = 64;
+const SMALL_RING_BYTES: u64 = 64;
 const RECORD_BYTES: u64 = 8;
 
 /// Bytes of the structures of other windowed filters: the ring, and each older generation.
-const RING_BYTES: u64 = 104;
+const RING_BYTES: u64 = 176;
 const GENERATION_BYTES: u64 = 64;
 
 /// Bytes of a cuckoo filter's structure, and of a table's. The slots are the rest.
@@ -90,13 +90,13 @@ pub(crate) fn of_windowed(
 ) -> Vec<u64> {
     let (bits, count) = (regular.geometry().bytes(), generations as u64);
     if overflow.is_empty() && bits <= SMALL_BYTES {
-        return vec![PACKED_BYTES + count * (RECORD_BYTES + bits)];
+        return vec![SMALL_RING_BYTES + count * (RECORD_BYTES + bits)];
     }
     let mut generation = vec![of_bits(bits)];
     if !overflow.is_empty() {
         generation.extend(of_part(overflow));
     }
-    let structures = [FILTER_BYTES, RING_BYTES, GENERATION_BYTES * (count - 1)];
+    let structures = [RING_BYTES, GENERATION_BYTES * (count - 1)];
     structures.into_iter().chain(generation.repeat(generations)).collect()
 }
 

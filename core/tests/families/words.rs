@@ -7,7 +7,7 @@ use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{FIXED_SEED, ValkeyParams};
-use bloomline_core::host::{AnyFilter, AnyRef, Filter, Growth, Mover, RedisBloomFilter, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Mover, RedisBloomFilter, Spec};
 
 const GROWING: Growth = Growth::Scaling { expansion: 2 };
 
@@ -73,14 +73,11 @@ fn stored(filter: AnyFilter) -> AnyFilter {
 fn words_are_taken_back_in_any_form() {
     for (filter, _) in kinds() {
         let mut filter = stored(filter);
-        let tag = filter.as_raw().addr().get() & 7;
         for end in [1, 20, 70] {
             fill(&mut filter, 0..end);
             filter = stored(filter);
             assert!(contains(&filter, 0..end), "{filter:?}");
         }
-        let is_grown = matches!(filter.view(), AnyRef::Bloomline(_));
-        assert!(is_grown || filter.as_raw().addr().get() & 7 == tag);
         filter.check().expect("valid");
     }
 }
