@@ -97,26 +97,28 @@ impl Generations for WindowedFilter {
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        let RingState { geometry, number, count, .. } = self.state();
         let spots: ArrayVec<Spot, { Mask::ITEMS }> =
-            group.hashes().iter().map(|hash| self.locate(hash)).collect();
+            group.hashes().iter().map(|hash| locate(hash, &geometry, geometry.blocks())).collect();
         if let RingMut::Large(ring) = self.ring_mut() {
             let newest = &mut ring.newest;
             for spot in &spots {
                 newest.regular.prefault(newest.regular_len, spot);
             }
         }
-        let newest = self.generation_count() - 1;
-        let known = in_ring!(self, all => Known::of(all, newest, backend, group));
-        let number = self.number();
+        let known = in_ring!(self, all => Known::of(all, usize::from(count) - 1, backend, group));
+        // What is known of a group is valid until the ring rotates.
+        let mut is_valid = true;
         for (index, spot) in spots.iter().enumerate() {
-            // What is known of a group is valid until the ring rotates.
-            let result = if self.number() != number {
+            let result = if !is_valid {
                 self.insert_unknown(backend, spot, now, permit)
             } else if known.in_newest.contains(index) || self.newest_contains(backend, spot) {
                 // Another item of the group may be the same.
                 Ok(Insertion::Present)
             } else {
-                self.insert_in_newest(backend, spot, known.origin(index), now, permit)
+                let result = self.insert_in_newest(backend, spot, known.origin(index), now, permit);
+                is_valid = self.number() == number;
+                result
             };
             answer(result)?;
         }
