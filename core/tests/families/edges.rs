@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
+use bloomline_core::host::{self, AnyFilter, Demand, Growth, Spec};
 use bloomline_reference::calls::Calls;
-use bloomline_reference::checks::check::{self, assert_grows, assert_reloads};
+use bloomline_reference::checks::accepted::{assert_valid, assert_works};
 use bloomline_reference::checks::encodings::{assert_carried, assert_cuckoo_carried};
 use bloomline_reference::edges::{Forged, LIMIT, all};
+use bloomline_reference::life::filter::Filter;
 use bloomline_reference::payload::{FieldError, bloom_of, cuckoo_of};
 
 fn permit(demand: Demand) -> bool {
@@ -18,22 +19,30 @@ fn permit(demand: Demand) -> bool {
 }
 
 /// The filter of each encoding.
-fn decoded(forged: &Forged) -> Vec<Result<AnyFilter, FieldError>> {
-    let header = AnyFilter::decode_header(&forged.header(), &mut permit);
-    let mut results = vec![header.map_err(FieldError::Core)];
+fn decoded(forged: &Forged) -> Vec<Result<Filter, FieldError>> {
+    if forged.is_cuckoo() {
+        let header = AnyCuckoo::decode_header(&forged.header(), &mut permit);
+        let value = cuckoo_of(&forged.fields(), &mut permit);
+        return vec![
+            header.map_err(FieldError::Core).map(Filter::Cuckoo),
+            value.map(Filter::Cuckoo),
+        ];
+    }
     let layout = match forged {
         Forged::ValkeyBloom(_) => Layout::ValkeyBloom,
         _ => Layout::Bloomline,
     };
+    let header = AnyFilter::decode_header(&forged.header(), &mut permit);
+    let mut results = vec![header.map_err(FieldError::Core)];
     results.push(bloom_of(layout, &forged.fields(), &mut permit));
     if let Some(payload) = forged.payload() {
         let loaded = ValkeyFilter::decode_payload(&payload, &mut permit);
         results.push(loaded.map(Into::into).map_err(FieldError::Core));
     }
-    results
+    results.into_iter().map(|result| result.map(Filter::Bloom)).collect()
 }
 
-/// True if a Bloom filter is accepted, which must be valid.
+/// True if a filter is accepted, which must be valid.
 fn is_accepted(what: &str, forged: &Forged) -> bool {
     let results = decoded(forged);
     let Ok(first) = &results[0] else {
@@ -43,33 +52,8 @@ fn is_accepted(what: &str, forged: &Forged) -> bool {
     for result in &results {
         assert!(result.as_ref().is_ok_and(|filter| filter == first), "{what}: {results:?}");
     }
-    first.check().unwrap();
-    let mut filter = assert_reloads(first);
-    if filter.size_bytes() <= check::LIMIT {
-        assert_grows(&mut filter);
-    }
-    true
-}
-
-/// The same for a cuckoo filter.
-fn is_cuckoo_accepted(what: &str, forged: &Forged) -> bool {
-    let value = cuckoo_of(&forged.fields(), &mut permit);
-    let Ok(mut filter) = AnyCuckoo::decode_header(&forged.header(), &mut permit) else {
-        assert!(value.is_err(), "{what}: {value:?}");
-        return false;
-    };
-    assert!(value.is_ok_and(|value| value == filter), "{what}: {filter:?}");
-    filter.check().unwrap();
-    assert_cuckoo_carried(&filter);
-    for number in 0..500u32 {
-        let before = filter.try_clone(&mut |_| true).unwrap();
-        if filter.insert(&number.to_le_bytes(), &mut permit).is_err() {
-            assert!(filter == before, "a refusal has changed {filter:?}");
-            break;
-        }
-    }
-    filter.check().unwrap();
-    assert_cuckoo_carried(&filter);
+    assert_valid(first);
+    assert_works(first.copy());
     true
 }
 
@@ -78,10 +62,7 @@ fn is_cuckoo_accepted(what: &str, forged: &Forged) -> bool {
 fn all_encodings_of_a_forged_filter_are_accepted_or_none() {
     let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for (what, forged) in all() {
-        let is_accepted = match forged.is_cuckoo() {
-            false => is_accepted(what, &forged),
-            true => is_cuckoo_accepted(what, &forged),
-        };
+        let is_accepted = is_accepted(what, &forged);
         println!("{}: {what}: {is_accepted}", forged.layout());
         let [offered, accepted] = counts.entry(forged.layout()).or_default();
         *offered += 1;
@@ -100,7 +81,7 @@ fn filters_of_several_strings_are_carried_by_all_encodings() {
     let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
     let cuckoo = CuckooSpec { capacity: 5_000_000, error_rate: 0.01, options };
     let mut bloom = [
-        AnyFilter::from(Filter::new(spec, 7, &mut |_| true).unwrap()),
+        AnyFilter::from(host::Filter::new(spec, 7, &mut |_| true).unwrap()),
         AnyFilter::redisbloom(spec, 7, &mut |_| true).unwrap(),
     ];
     let mut cuckoo = [

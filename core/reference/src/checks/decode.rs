@@ -4,13 +4,15 @@ use crate::calls::Calls;
 use arbitrary::{Result, Unstructured};
 use bloomline_core::Error;
 use bloomline_core::bloom::window::{Window, WindowedFilter};
-use bloomline_core::host::{AnyFilter, Demand, Insertion};
+use bloomline_core::host::{AnyFilter, AnyRef, Insertion, Permit};
 
+use super::accepted::{accepted, assert_works};
 use super::check::{
     LIMIT, assert_consistent, assert_equal, assert_grows, assert_reloads, bits, small,
 };
 use super::encodings::time_of;
 use super::{header, number};
+use crate::life::filter::Filter;
 
 /// Decodes the first bytes as headers, and the rest as operations on the filters. True if a header
 /// was accepted.
@@ -24,39 +26,37 @@ fn program(u: &mut Unstructured) -> Result<bool> {
     let headers = if u.arbitrary()? { vec![header::any(u)?] } else { header::family(u)? };
     let mut filters: Vec<AnyFilter> = headers.iter().filter_map(|it| decode(it)).collect();
     // The last one is changed. The others are those that it is merged with.
-    let Some(mut filter) = filters.pop() else { return Ok(false) };
+    let Some(filter) = filters.pop() else { return Ok(false) };
     for other in &mut filters {
         if u.arbitrary()? {
             step(other, &[], u)?;
         }
     }
-    for _ in 0..u.int_in_range(0..=8u8)? {
-        step(&mut filter, &filters, u)?;
-    }
-    assert_grows(&mut filter);
+    assert_stays_valid(filter, &filters, u)?;
     Ok(true)
 }
 
 /// Decodes a header. The filter passes all checks.
 fn decode(header: &[u8]) -> Option<AnyFilter> {
-    let mut demands = Vec::new();
-    let decoded = AnyFilter::decode_header(header, &mut |demand: Demand| {
-        demands.push(demand);
-        small(demand)
-    });
-    let filter = match decoded {
-        Ok(filter) => filter,
-        Err(error) => {
-            let is_granted = demands.iter().all(|&demand| small(demand));
-            assert!(is_granted || matches!(error, Error::Refused(_)), "{error}");
-            return None;
-        }
-    };
+    let decode = |permit: Permit| AnyFilter::decode_header(header, permit).map(Filter::Bloom);
+    let accepted = accepted(decode)?;
+    assert_works(accepted.copy());
+    let Filter::Bloom(filter) = accepted else { return None };
     assert_eq!(filter.encode_header(), header);
-    assert_consistent(&filter);
-    assert_reloads(&filter);
-    assert_grows(&mut filter.try_clone(&mut small).expect("its own size is allowed"));
     Some(filter)
+}
+
+/// Does some operations that clients could do with an accepted filter, possibly with others.
+pub(super) fn assert_stays_valid(
+    mut filter: AnyFilter,
+    others: &[AnyFilter],
+    u: &mut Unstructured,
+) -> Result<()> {
+    for _ in 0..u.int_in_range(0..=8u8)? {
+        step(&mut filter, others, u)?;
+    }
+    assert_grows(&mut filter);
+    Ok(())
 }
 
 /// Does one operation that a client could do, possibly with other filters.
@@ -132,7 +132,16 @@ fn operate(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -
     Ok(())
 }
 
-/// Compacts a filter, unless it is windowed. It reports no fewer items as present afterwards.
+/// Why the filter is neither merged nor compacted.
+fn refusal(filter: &AnyFilter) -> Option<Error> {
+    match filter.view() {
+        AnyRef::Windowed(_) => Some(Error::Windowed),
+        AnyRef::ValkeyBloom(_) => Some(Error::OfValkeyBloom),
+        _ => None,
+    }
+}
+
+/// Compacts a filter of a kind that can be. It reports no fewer items as present afterwards.
 fn compact(filter: &mut AnyFilter) {
     let now = time_of(filter);
     let size = filter.size_bytes();
@@ -143,7 +152,7 @@ fn compact(filter: &mut AnyFilter) {
     let freed = match filter.compact() {
         Ok(freed) => freed,
         Err(error) => {
-            assert!(error == Error::Windowed && filter.windowed().is_some(), "{error}");
+            assert_eq!(Some(error), refusal(filter));
             0
         }
     };
@@ -170,7 +179,9 @@ fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> R
         .collect();
     let limit = (filter.size_bytes() + 64 * u.int_in_range(0..=200u64)?).min(LIMIT);
     let result = filter.union(&others, &mut |demand| demand.filter_bytes <= limit);
-    assert!(filter.windowed().is_none() || result == Err(Error::Windowed));
+    if let Some(refusal) = refusal(filter) {
+        assert_eq!(result, Err(refusal));
+    }
     match result {
         Ok(true) => {
             let size = filter.size_bytes();

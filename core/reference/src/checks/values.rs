@@ -5,10 +5,10 @@ use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::stream::VERSION;
 
-use super::check::{assert_consistent, assert_grows, assert_reloads, small};
-use super::encodings::assert_cuckoo_carried;
+use super::accepted::{accepted, assert_works};
+use super::check::small;
 use super::{header, number};
-use crate::calls::CuckooCalls;
+use crate::life::filter::Filter;
 use crate::payload::{Field, FieldReader, FieldWriter, OLD_OPTIONS};
 
 /// Most items of a cuckoo filter.
@@ -33,15 +33,10 @@ fn bloom(u: &mut Unstructured) -> Result<bool> {
     filter.encode_fields(&mut fields).expect("memory");
     damage(&mut fields.0, u)?;
     let version = u.int_in_range(0..=VERSION)?;
-    let mut reader = FieldReader(&fields.0);
-    let Ok(mut filter) = AnyFilter::decode_fields(&mut reader, version, &mut small) else {
-        return Ok(false);
-    };
-    filter.check().expect("a valid filter");
-    assert_consistent(&filter);
-    assert_reloads(&filter);
-    assert_grows(&mut filter);
-    Ok(true)
+    let filter = accepted(|permit| {
+        AnyFilter::decode_fields(&mut FieldReader(&fields.0), version, permit).map(Filter::Bloom)
+    });
+    Ok(filter.map(assert_works).is_some())
 }
 
 fn cuckoo(u: &mut Unstructured) -> Result<bool> {
@@ -49,17 +44,11 @@ fn cuckoo(u: &mut Unstructured) -> Result<bool> {
     new_cuckoo(u)?.encode_fields(&mut fields);
     damage(&mut fields.0, u)?;
     let version = u.int_in_range(0..=VERSION)?;
-    let mut reader = FieldReader(&fields.0);
-    let decoded = AnyCuckoo::decode_fields(&mut reader, version, OLD_OPTIONS, &mut small);
-    let Ok(mut filter) = decoded else { return Ok(false) };
-    filter.check().expect("a valid filter");
-    assert_cuckoo_carried(&filter);
-    let items: Vec<[u8; 4]> = (0..200u32).map(u32::to_be_bytes).collect();
-    let mut items = items.iter().map(AsRef::as_ref);
-    filter.insert_each(&mut items, false, &mut small, &mut |_| {});
-    filter.check().expect("a valid filter");
-    assert_cuckoo_carried(&filter);
-    Ok(true)
+    let filter = accepted(|permit| {
+        AnyCuckoo::decode_fields(&mut FieldReader(&fields.0), version, OLD_OPTIONS, permit)
+            .map(Filter::Cuckoo)
+    });
+    Ok(filter.map(assert_works).is_some())
 }
 
 /// A valid cuckoo filter with some items.

@@ -13,7 +13,7 @@ use crate::calls::{Calls, CuckooCalls};
 use crate::checks::check::expires;
 
 /// A filter of either family.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Filter {
     Bloom(AnyFilter),
     Cuckoo(AnyCuckoo),

@@ -1,12 +1,10 @@
 //! Changed bytes of a dump: they are refused, or give a filter that is consistent, can be loaded
 //! again, and works.
 
-use bloomline_core::Error;
-
 use super::choices::Choices;
 use super::filter::{Dump, Filter};
-use crate::checks::check::{LIMIT, MAX_OFFSET, assert_consistent, assert_reloads, small};
-use crate::checks::encodings::assert_cuckoo_carried;
+use crate::checks::accepted::accepted;
+use crate::checks::check::MAX_OFFSET;
 use crate::forged;
 
 /// The filter of a forged dump of another one. `None` if it is refused.
@@ -26,20 +24,7 @@ pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Fil
     if choices.one_in(32) {
         dump.header.truncate(choices.below(dump.header.len() as u64 + 1) as usize);
     }
-    let mut demands = Vec::new();
-    let decoded = filter.decode(&dump.header, &mut |demand| {
-        demands.push(demand);
-        small(demand)
-    });
-    let mut forged = match decoded {
-        Ok(forged) => forged,
-        Err(error) => {
-            let is_granted = demands.iter().all(|&demand| small(demand));
-            assert!(is_granted || matches!(error, Error::Refused(_)), "{error}");
-            return None;
-        }
-    };
-    assert_valid(&forged);
+    let mut forged = accepted(|permit| filter.decode(&dump.header, permit))?;
     for (position, mut chunk) in dump.chunks {
         match choices.below(16) {
             0 => chunk.fill(0xff),
@@ -105,18 +90,4 @@ fn change(bytes: &mut [u8], choices: &mut Choices) {
         _ => choices.any(),
     };
     bytes[at..at + width].copy_from_slice(&new.to_le_bytes()[..width]);
-}
-
-/// Checks that a filter is valid and can be loaded again.
-pub fn assert_valid(filter: &Filter) {
-    filter.check();
-    match filter {
-        Filter::Bloom(bloom) => {
-            if bloom.size_bytes() <= LIMIT {
-                assert_consistent(bloom);
-            }
-            assert_reloads(bloom);
-        }
-        Filter::Cuckoo(cuckoo) => assert_cuckoo_carried(cuckoo),
-    }
 }

@@ -9,13 +9,14 @@ use bloomline_core::work;
 
 use super::choices::Choices;
 use super::filter::{Filter, Outcome, emptied};
-use super::forgery::{assert_valid, forge};
+use super::forgery::forge;
 use super::kinds::{KINDS, Kind, Numbers, Shape};
 use super::oracle::Oracle;
 use super::promises::Promises;
 use super::rounds;
 use super::steps::{ABSENT, Items, Order, Span, Step, breaks_promises, choose, item};
 use crate::calls::Calls;
+use crate::checks::accepted::assert_valid;
 use crate::checks::check::LIMIT;
 use crate::checks::encodings::demand_of;
 
