@@ -270,17 +270,30 @@ fn insert_items(
             context.boolean(insertion.is_new());
             ControlFlow::Continue(())
         }
-        Err(error) => {
-            new.record_refused();
-            let is_full = matches!(error, Error::Full(_));
-            refuse(call, layout, error, &limits);
-            if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        }
+        Err(error) => refuse_one(&mut new, &call, layout, error, &limits),
     });
     if may_end_early {
         context.array_len(new.recorded());
     }
     new
+}
+
+/// Records and replies for one of several items that was not inserted. The first one for which the
+/// filter is full is the last one of the call.
+// Not inlined, and by reference, so that the answer to an item that was inserted stays short.
+#[cold]
+#[inline(never)]
+fn refuse_one(
+    new: &mut NewItems,
+    call: &Call,
+    layout: Layout,
+    error: Error,
+    limits: &Limits,
+) -> ControlFlow<()> {
+    new.record_refused();
+    let is_full = matches!(error, Error::Full(_));
+    refuse(*call, layout, error, limits);
+    if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// Replies for an item that was not inserted. An error for one that is replicated or loaded would
