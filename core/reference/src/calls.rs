@@ -37,13 +37,24 @@ pub trait Calls {
     fn contains_item(&self, item: &[u8], now: u64) -> bool;
 
     /// `insert_batch` of the filter: up to the answer that stops.
+    fn insert_slice(
+        &mut self,
+        items: &[&[u8]],
+        now: u64,
+        permit: Permit,
+        answer: &mut dyn FnMut(Result<Self::Inserted, Error>) -> ControlFlow<()>,
+    );
+
+    /// The same for an iterator, whose items are collected: a filter may read them twice.
     fn insert_until(
         &mut self,
         items: Items,
         now: u64,
         permit: Permit,
         answer: &mut dyn FnMut(Result<Self::Inserted, Error>) -> ControlFlow<()>,
-    );
+    ) {
+        self.insert_slice(&items.collect::<Vec<_>>(), now, permit, answer);
+    }
 
     /// The same, up to the first [`Error::Full`], as by BF.MADD.
     fn insert_each(
@@ -84,15 +95,13 @@ macro_rules! calls {
                 self.contains(item $(, $now)?)
             }
 
-            fn insert_until(
+            fn insert_slice(
                 &mut self,
-                items: Items,
+                items: &[&[u8]],
                 $time: u64,
                 permit: Permit,
                 answer: &mut dyn FnMut(Result<$inserted, Error>) -> ControlFlow<()>,
             ) {
-                // A filter may read the items twice, which those of a `dyn` iterator cannot be.
-                let items: Vec<&[u8]> = items.collect();
                 let _ = self.insert_batch(items.iter(), $($now,)? permit, answer);
             }
 

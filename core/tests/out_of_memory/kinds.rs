@@ -229,6 +229,7 @@ fn batches_write_what_they_acknowledge_and_nothing_else() {
         let copies = half..kind.items + kind.copies * kind.items;
         let numbers = copies.flat_map(|n| [n % kind.items, n / 3, n / 4 * 4, n / 9]);
         let items: Vec<Vec<u8>> = numbers.map(item).collect();
+        let items: Vec<&[u8]> = items.iter().map(Vec::as_slice).collect();
         let is_bloom = matches!(base, Filter::Bloom(_));
         let mut failures = 0;
         for on_refusal in [ControlFlow::Continue(()), ControlFlow::Break(())] {
@@ -262,21 +263,19 @@ fn batches_write_what_they_acknowledge_and_nothing_else() {
 /// filter now. A call to a cuckoo filter always goes on.
 fn insert_each(
     filter: &mut Filter,
-    items: &[Vec<u8>],
+    items: &[&[u8]],
     on_refusal: ControlFlow<()>,
     outcomes: &mut Vec<bool>,
 ) {
     match filter {
         Filter::Bloom(filter) => {
-            // Not as in `Calls`, which collects the items.
-            let _ = filter.insert_batch(items.iter(), 0, &mut granted, |answer| {
+            filter.insert_slice(items, 0, &mut granted, &mut |answer| {
                 outcomes.push(answer.is_ok());
                 if answer.is_ok() { ControlFlow::Continue(()) } else { on_refusal }
             });
         }
         Filter::Cuckoo(filter) => {
-            let mut items = items.iter().map(Vec::as_slice);
-            filter.insert_each(&mut items, false, &mut granted, &mut |answer| {
+            filter.insert_each(&mut items.iter().copied(), false, &mut granted, &mut |answer| {
                 outcomes.push(answer.is_ok());
             });
         }

@@ -183,15 +183,19 @@ fn insert_items(
     call.context.array(items.len());
     let permit = &mut limits.permit_within_expansions(filter.options().max_iterations);
     let only_new = to_add == ItemsToAdd::OnlyNew;
-    filter.insert_batch(items.bytes(), only_new, permit, |result| {
-        match result {
-            Ok(is_stored) => stored.record(is_stored),
-            Err(error) => {
-                count_refused(call, layout, error, &limits);
-                stored.record_refused();
+    filter.insert_batch(items.bytes(), only_new, permit, |result| match result {
+        Ok(is_stored) => {
+            stored.record(is_stored);
+            match to_add {
+                ItemsToAdd::All => call.context.boolean(is_stored),
+                ItemsToAdd::OnlyNew => call.context.integer(is_stored.into()),
             }
         }
-        element(call, result, to_add);
+        Err(error) => {
+            stored.record_refused();
+            count_refused(call, layout, error, &limits);
+            refuse(call, to_add);
+        }
     });
     stored
 }
@@ -208,13 +212,13 @@ fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failu
     Err(TOO_MANY_EXPANSIONS.into())
 }
 
-/// Replies for one of the items of a call. RedisBloom's answers for items that cannot be added
-/// differ: -1, but false for clients of RESP3 if all items were to be added.
-fn element(call: Call, result: Result<bool, Error>, to_add: ItemsToAdd) {
-    match (to_add, result) {
-        (ItemsToAdd::All, Err(_)) if call.context.has_booleans() => call.context.boolean(false),
-        (_, Err(_)) => call.context.integer(-1),
-        (ItemsToAdd::All, Ok(is_stored)) => call.context.boolean(is_stored),
-        (ItemsToAdd::OnlyNew, Ok(is_stored)) => call.context.integer(is_stored.into()),
+/// Replies for an item that cannot be added. RedisBloom's answers differ: -1, but false for clients
+/// of RESP3 if all items were to be added.
+#[cold]
+fn refuse(call: Call, to_add: ItemsToAdd) {
+    if to_add == ItemsToAdd::All && call.context.has_booleans() {
+        call.context.boolean(false);
+    } else {
+        call.context.integer(-1);
     }
 }

@@ -82,7 +82,8 @@ fn lists_answer_as_their_bits_do() {
                 one_by_one.push(filter.contains_item(item, 0));
                 assert_eq!(one_by_one.last(), Some(&with_bits.contains_item(item, 0)), "{spec:?}");
             }
-            filter.contains_batch(absent.iter(), 0, |answer| at_once.push(answer));
+            let items = &mut absent.iter().map(AsRef::as_ref);
+            filter.contains_each(items, 0, &mut |answer| at_once.push(answer));
             assert_eq!(one_by_one, at_once);
         }
     }
