@@ -65,12 +65,22 @@ impl Word {
         self.0.addr().get() & TAG_BITS
     }
 
-    /// The allocation, which must have this tag.
+    /// The allocation.
+    ///
+    /// # Safety
+    ///
+    /// The tag must be that of the word.
     #[inline(always)]
-    fn start<T>(self, tag: usize) -> NonNull<T> {
+    unsafe fn start<T>(self, tag: usize) -> NonNull<T> {
         debug_assert_eq!(self.tag(), tag);
-        // SAFETY: a tag was added to the start.
+        // SAFETY: the tag was added to the start.
         unsafe { self.0.byte_sub(tag) }.cast()
+    }
+
+    /// The start of the allocation.
+    fn bytes(self) -> NonNull<u8> {
+        // SAFETY: the tag is that of the word.
+        unsafe { self.start(self.tag()) }
     }
 
     /// Frees the filter.
@@ -237,9 +247,13 @@ impl Word {
         unsafe { &mut *ptr::from_mut(self).cast() }
     }
 
-    /// True if the word is a small ring. The tag must be 0.
+    /// True if the word is a small ring.
+    ///
+    /// # Safety
+    ///
+    /// The tag must be 0.
     #[inline(always)]
-    fn is_small_ring(&self) -> bool {
+    unsafe fn is_small_ring(&self) -> bool {
         // SAFETY: with tag 0 the word is an address with a header, of whichever filter.
         SmallRing::is_header(unsafe { Headed::header_at(self.start(HEADED)) })
     }
@@ -305,7 +319,7 @@ impl AnyFilter {
 
     /// The start of the allocation.
     pub(crate) fn start(&self) -> NonNull<u8> {
-        self.0.start(self.0.tag())
+        self.0.bytes()
     }
 
     /// True if the word addresses a box.
@@ -349,6 +363,6 @@ impl WindowedFilter {
 
     /// The start of the allocation.
     pub(crate) fn start(&self) -> NonNull<u8> {
-        self.0.start(self.0.tag())
+        self.0.bytes()
     }
 }
