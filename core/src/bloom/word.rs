@@ -239,7 +239,7 @@ impl Word {
     ///
     /// # Safety
     ///
-    /// It must be that of a `T`, and may become that of any other `T`.
+    /// It must be that of a `T`. It may become any other `T`.
     #[inline(always)]
     unsafe fn cast_mut<T: IsWord>(&mut self) -> &mut T {
         const { assert!(size_of::<T>() == size_of::<Self>()) };

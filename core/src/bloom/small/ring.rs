@@ -10,7 +10,7 @@
 //! header  0 | seed
 //!         1 | error_rate
 //!         2 | extent 48 | regular_capacity 16                          from the lowest bits on
-//!         3 | words behind the header 16 | 0 8 | geometry 16 | generations 8 | rounding 8 | count 8
+//!         3 | words behind it 16 | 0 8 | geometry 16 | generations 8 | rounding 8 | count 8
 //! numbers 0 | number 40 | expansion 16 | kind, refreshes 8
 //!         1 | clock
 //!         2 | dropped_bytes
