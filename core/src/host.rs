@@ -43,6 +43,7 @@ pub use crate::math::estimate::Estimate;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
 pub use crate::memory::sparse::SparseBytes;
+pub use crate::memory::stored::Stored;
 pub use crate::memory::words::{Mover, Words};
 pub use crate::permit::{Demand, Permit};
 pub use crate::spec::{Growth, MAX_EXPANSION, Spec};

@@ -1,6 +1,5 @@
 //! Bloom filters as values of keys, and what they add to the totals of INFO.
 
-use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -35,22 +34,6 @@ impl DataType for AnyFilter {
             Layout::Bloomline | Layout::RedisBloom => &BLOOM,
             Layout::ValkeyBloom => &VALKEY_BLOOM,
         }
-    }
-
-    #[inline(always)]
-    fn into_raw(self) -> NonNull<c_void> {
-        self.into_raw().cast()
-    }
-
-    #[inline(always)]
-    fn as_raw(&self) -> NonNull<c_void> {
-        self.as_raw().cast()
-    }
-
-    #[inline(always)]
-    unsafe fn from_raw(word: NonNull<c_void>) -> Self {
-        // SAFETY: guaranteed by the caller.
-        unsafe { Self::from_raw(word.cast()) }
     }
 
     #[inline]

@@ -1,6 +1,5 @@
 //! Cuckoo filters as values of keys, and what they add to the totals of INFO.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use delegate::delegate;
@@ -47,22 +46,6 @@ impl DataType for AnyCuckoo {
     #[inline]
     fn server_type(&self) -> &'static ServerType {
         &CUCKOO
-    }
-
-    #[inline(always)]
-    fn into_raw(self) -> NonNull<c_void> {
-        self.into_raw().cast()
-    }
-
-    #[inline(always)]
-    fn as_raw(&self) -> NonNull<c_void> {
-        self.as_raw().cast()
-    }
-
-    #[inline(always)]
-    unsafe fn from_raw(word: NonNull<c_void>) -> Self {
-        // SAFETY: guaranteed by the caller.
-        unsafe { Self::from_raw(word.cast()) }
     }
 
     fn before_change(&self) -> Totals<5> {

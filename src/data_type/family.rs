@@ -1,13 +1,13 @@
 //! What the server's types and the replication ask of each family of filters: Bloom filters and
 //! cuckoo filters.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
 use super::server_type::ServerType;
 use crate::policy::counters::Counter;
-use bloomline_core::host::{Mover, Permit, SparseBytes};
+use bloomline_core::host::{Mover, Permit, SparseBytes, Stored};
 use bloomline_core::{Error, Layout};
 
 pub struct Names {
@@ -19,7 +19,7 @@ pub struct Names {
 
 /// A family of filters. Each has its own commands, its own types of the server, and its own totals
 /// in INFO.
-pub trait DataType: Debug + Send + Sized + 'static {
+pub trait DataType: Stored + Debug + Send + 'static {
     const NAMES: Names;
 
     /// What is known of a filter before a change.
@@ -30,20 +30,6 @@ pub trait DataType: Debug + Send + Sized + 'static {
 
     /// The type of a filter, which follows from its layout.
     fn server_type(&self) -> &'static ServerType;
-
-    /// The word that the server stores, which owns the filter from now on.
-    fn into_raw(self) -> NonNull<c_void>;
-
-    /// That word.
-    fn as_raw(&self) -> NonNull<c_void>;
-
-    /// The filter of a word.
-    ///
-    /// # Safety
-    ///
-    /// `word` must come from [`DataType::into_raw`], and have no other owner while the result is
-    /// used to change or to free the filter.
-    unsafe fn from_raw(word: NonNull<c_void>) -> Self;
 
     /// What is known of the filter before any change.
     fn before_change(&self) -> Self::Before;

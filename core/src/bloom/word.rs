@@ -15,6 +15,7 @@
 //!
 //! This is the only file with `unsafe` code for words.
 
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
@@ -25,6 +26,7 @@ use super::small::ring::SmallRing;
 use super::valkey::ValkeyFilter;
 use super::window::ring::LargeRing;
 use crate::memory::headed::Headed;
+use crate::memory::stored::Stored;
 use crate::memory::words::Mover;
 
 /// Bits of an address that are those of the tag: what is allocated is aligned to words.
@@ -259,30 +261,24 @@ impl Word {
     }
 }
 
-impl AnyFilter {
-    /// The word, to be stored elsewhere: its owner from now on.
-    #[inline]
-    pub fn into_raw(self) -> NonNull<()> {
+impl Stored for AnyFilter {
+    #[inline(always)]
+    fn into_raw(self) -> NonNull<c_void> {
         ManuallyDrop::new(self).as_raw()
     }
 
-    /// The word.
     #[inline(always)]
-    pub fn as_raw(&self) -> NonNull<()> {
-        self.0.0
+    fn as_raw(&self) -> NonNull<c_void> {
+        self.0.0.cast()
     }
 
-    /// The filter of a word.
-    ///
-    /// # Safety
-    ///
-    /// The word must come from [`AnyFilter::into_raw`], and have no other owner while the result is
-    /// used to change or to free the filter.
     #[inline(always)]
-    pub unsafe fn from_raw(word: NonNull<()>) -> Self {
-        Self(Word(word))
+    unsafe fn from_raw(word: NonNull<c_void>) -> Self {
+        Self(Word(word.cast()))
     }
+}
 
+impl AnyFilter {
     /// The filter, to be read.
     #[inline(always)]
     pub fn view(&self) -> AnyRef<'_> {

@@ -22,6 +22,7 @@ pub use self::redisbloom::header::HEADER_BYTES;
 use self::tables::{Effort, Tables};
 pub use self::word::{AnyCuckoo, CuckooKind};
 use crate::error::Error;
+use crate::memory::stored::Stored;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;

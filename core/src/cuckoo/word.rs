@@ -2,11 +2,13 @@
 //!
 //! This is the only file with `unsafe` code for it.
 
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
 use super::bloomline::BloomlineCuckoo;
 use super::redisbloom::RedisBloomCuckoo;
 use crate::error::Error;
+use crate::memory::stored::Stored;
 use crate::memory::try_box;
 use crate::memory::words::Mover;
 
@@ -33,6 +35,25 @@ impl From<RedisBloomCuckoo> for CuckooKind {
     }
 }
 
+impl Stored for AnyCuckoo {
+    #[inline(always)]
+    fn into_raw(self) -> NonNull<c_void> {
+        NonNull::from(Box::leak(self.0)).cast()
+    }
+
+    #[inline(always)]
+    fn as_raw(&self) -> NonNull<c_void> {
+        // SAFETY: a box is its address. It is not borrowed, so that the word may be used to write.
+        unsafe { ptr::from_ref(&self.0).cast::<NonNull<c_void>>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn from_raw(word: NonNull<c_void>) -> Self {
+        // SAFETY: guaranteed by the caller.
+        Self(unsafe { Box::from_raw(word.cast().as_ptr()) })
+    }
+}
+
 impl AnyCuckoo {
     /// The filter in a box.
     ///
@@ -46,29 +67,6 @@ impl AnyCuckoo {
     /// The filter in its layout.
     pub fn view(&self) -> &CuckooKind {
         &self.0
-    }
-
-    /// The word, to be stored elsewhere: its owner from now on.
-    pub fn into_raw(self) -> NonNull<()> {
-        NonNull::from(Box::leak(self.0)).cast()
-    }
-
-    /// The word.
-    pub fn as_raw(&self) -> NonNull<()> {
-        // SAFETY: a box is its address. It is not borrowed, so that the word may be used to write.
-        unsafe { ptr::from_ref(&self.0).cast::<NonNull<()>>().read() }
-    }
-
-    /// The filter of a word.
-    ///
-    /// # Safety
-    ///
-    /// The word must come from [`AnyCuckoo::into_raw`], and have no other owner while the result is
-    /// used to change or to free the filter.
-    #[inline(always)]
-    pub unsafe fn from_raw(word: NonNull<()>) -> Self {
-        // SAFETY: guaranteed by the caller.
-        Self(unsafe { Box::from_raw(word.cast().as_ptr()) })
     }
 
     /// Lets `mover` move the box.

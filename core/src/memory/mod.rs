@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`words`] | an owned array of 64-bit words |
+//! | [`stored`] | a filter as one word |
 //! | [`headed`] | such words behind a header, in one allocation: one address |
 //! | `or` | the union of two such arrays |
 //! | [`fill`] | counting the set bits of words |
@@ -27,6 +28,7 @@ pub(crate) mod lists;
 mod or;
 pub mod pages;
 pub mod sparse;
+pub mod stored;
 pub mod words;
 
 /// Moves a value into an allocation, or returns [`Error::OutOfMemory`].

@@ -7,7 +7,7 @@ use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{FIXED_SEED, ValkeyParams};
-use bloomline_core::host::{AnyFilter, Filter, Growth, Mover, RedisBloomFilter, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Mover, RedisBloomFilter, Spec, Stored};
 
 const GROWING: Growth = Growth::Scaling { expansion: 2 };
 

@@ -8,7 +8,7 @@ use bloomline_core::Error;
 use bloomline_core::bloom::bloomline::BlockedLayer;
 use bloomline_core::bloom::window::{Generation, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
-use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec, Stored};
 use bloomline_core::memory::words::Words;
 use bloomline_reference::calls::Calls;
 use bloomline_reference::forged::with_layers;
