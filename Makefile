@@ -20,6 +20,8 @@ CARGO_TEST := cargo test --locked --workspace --features audit
 # Read by the tests and benches of all languages.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
+# Asked for each line: an earlier one may have installed Rust.
+export PATH = $(shell scripts/rust-path.sh)
 export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
@@ -35,6 +37,8 @@ help: ## Show this list
 
 build: ## Build the module, bloomline.so; installs what the build needs
 	@scripts/deps.sh build
+	@[ -e $(LIBRARY) ] || echo "make: compiling takes a few minutes the first time;" \
+		"half of them pass at the last crate, bloomline"
 	cargo build --release --locked
 # Renames the file into its place: a server may have the old file mapped.
 	@cmp -s $(LIBRARY) bloomline.so || \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|sbom|cross|fuzz|deep|
-#                    deny|miri|wasm|browser|TARGET]...
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|sbom|cross|bare|fuzz|
+#                    deep|deny|miri|wasm|browser|TARGET]...
 #
 # TARGET is one of scripts/cargo-for.sh: what a build for that platform needs. release is all of
 # them.
@@ -112,6 +112,53 @@ debian_libclang() {
     fi
 }
 
+# The oldest Rust that compiles the module and passes its tests.
+oldest_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$(dirname "$0")/../Cargo.toml")
+
+# is_new_enough VERSION: true if it is the oldest Rust or a newer one.
+is_new_enough() {
+    printf '%s\n' "$oldest_rust" "$1" | sort -CV
+}
+
+# rust_package: prints the name of a package of this system with a Rust that is new enough. cargo-web
+# is that of Debian 12 and 13, where cargo is older; Ubuntu has packages for several versions.
+rust_package() {
+    local name version
+    command -v apt-cache >/dev/null || return 0
+    while read -r name version; do
+        if is_new_enough "$version"; then
+            echo "$name"
+            return
+        fi
+    done < <(for name in cargo cargo-web $(apt-cache pkgnames cargo-1. | sort -rV); do
+        echo "$name $(apt-cache policy "$name" | sed -n 's/^  Candidate: \([0-9]\)/\1/p')"
+    done)
+}
+
+# need_rust: adds a package with Rust to the missing ones if there is none. One that is too old is
+# the user's, so it is not replaced.
+need_rust() {
+    local version package
+    if command -v cargo >/dev/null; then
+        version=$(rustc --version | cut -d ' ' -f 2) || version=none
+        is_new_enough "$version" && return
+        echo "deps: this needs Rust $oldest_rust or newer; rustc on PATH is $version:" \
+            "'rustup default stable' or 'rustup update stable', if it is that of rustup" >&2
+        exit 1
+    fi
+    package=$(rust_package)
+    # A new machine may have no lists of packages.
+    if [ -z "$package" ] && command -v apt-get >/dev/null && as_root true 2>/dev/null; then
+        as_root apt-get update -qq
+        package=$(rust_package)
+    fi
+    if [ -z "$package" ]; then
+        echo "deps: cargo is missing: install Rust $oldest_rust or newer, for example by rustup" >&2
+        exit 1
+    fi
+    need "$package" "Rust $oldest_rust or newer: the compiler" false
+}
+
 probe() {
     case $1 in
     build)
@@ -194,6 +241,10 @@ probe() {
         # It compiles for minutes, so only this group installs it.
         has_cargo_fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
         ;;
+    bare)
+        need "debootstrap" "debootstrap: the smallest systems of Debian and Ubuntu" \
+            command -v debootstrap
+        ;;
     deep)
         # Without libc's symbols valgrind refuses to start a program.
         need "valgrind libc6-dbg" "valgrind: checks every access to memory" valgrind -q true
@@ -221,8 +272,8 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, clients, servers, install, lint, release, sbom, cross, fuzz," \
-            "deep, deny, miri, wasm, browser, and the targets of scripts/cargo-for.sh" >&2
+            "build, plan, run, test, clients, servers, install, lint, release, sbom, cross, bare," \
+            "fuzz, deep, deny, miri, wasm, browser, and the targets of scripts/cargo-for.sh" >&2
         exit 2
         ;;
     esac
@@ -244,34 +295,35 @@ apt_install() {
 }
 
 name_packages() {
-    echo "deps: install what is missing, or run this as root on Debian, and try again:" >&2
     local entry
+    echo "deps: these are missing:" >&2
     for entry in "${missing[@]}"; do
         printf '  %s\n      (Debian: %s)\n' "${entry#*|}" "${entry%%|*}" >&2
     done
+    if command -v apt-get >/dev/null; then
+        echo "deps: install them, then try again: sudo apt-get install ${packages[*]}" >&2
+    else
+        echo "deps: install them, then try again" >&2
+    fi
 }
 
-if ! command -v cargo >/dev/null; then
-    echo "deps: cargo is missing: install Rust 1.95 or newer, for example by rustup" >&2
-    exit 1
-fi
-
 [ $# -gt 0 ] || set -- build run test servers install lint
+need_rust
 for group in "$@"; do
     probe "$group"
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
-
-if ! command -v apt-get >/dev/null || ! as_root true 2>/dev/null; then
-    name_packages
-    exit 1
-fi
 
 packages=()
 for entry in "${missing[@]}"; do
     read -ra names <<<"${entry%%|*}"
     packages+=("${names[@]}")
 done
+if ! command -v apt-get >/dev/null || ! as_root true 2>/dev/null; then
+    name_packages
+    exit 1
+fi
+
 echo "deps: installing ${packages[*]}"
 # If the package lists are missing or out of date, the first install fails.
 if ! apt_install "${packages[@]}" >/dev/null 2>&1; then

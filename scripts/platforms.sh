@@ -9,6 +9,9 @@
 #   musl          the C library of Alpine: server tests
 #   compile       what is only compiled, for macOS: the core, and the module without linking it
 #   reproducible  two builds in different folders: equal files
+#   oldest        `make test` with the oldest Rust, that of Cargo.toml
+#   bare          `make run` in the smallest systems, which have make and no Rust: Debian 12 and 13,
+#                 Ubuntu 24.04
 # Fails if a part fails. What the parts need is installed (scripts/deps.sh). A part for which rustup
 # cannot fetch Rust's library is not run, which is reported at once and again at the end.
 set -euo pipefail
@@ -107,12 +110,110 @@ compile() {
 # Two builds of the same files, in folders of different names and with other target folders.
 reproducible() {
     local copy=$folder/another/folder
-    mkdir -p "$copy"
-    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy"
+    copy_to "$copy"
     scripts/cargo-for.sh "$target" build --release --lib
     env -u CARGO_TARGET_DIR "$copy/scripts/cargo-for.sh" "$target" build --release --lib
     cmp "$target_dir/$target/release/libbloomline.so" \
         "$copy/target/$target/release/libbloomline.so"
+}
+
+# copy_to FOLDER: copies what git has or would add.
+copy_to() {
+    mkdir -p "$1"
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$1"
+}
+
+# In a copy, because `make` writes bloomline.so beside itself.
+oldest() {
+    local version
+    version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    if ! timeout 300 rustup toolchain install "$version" --profile minimal; then
+        not_run "oldest" "rustup cannot fetch Rust $version"
+        return
+    fi
+    scripts/servers.sh
+    copy_to "$folder/oldest"
+    RUSTUP_TOOLCHAIN=$version CARGO_TARGET_DIR=$target_dir/oldest BLOOMLINE_SERVERS=$PWD/.servers \
+        make -C "$folder/oldest" test
+}
+
+bare() {
+    local system
+    if [ "$(id -u)" != 0 ]; then
+        not_run "bare" "only root can enter another root folder"
+        return
+    fi
+    for system in bookworm trixie noble; do
+        (run_in_bare "$system") || return
+    done
+}
+
+# mirror_of SYSTEM: prints the mirror of its packages: that of this machine, or, for Ubuntu on Debian,
+# the folder beside it. UBUNTU_MIRROR and DEBIAN_MIRROR name others.
+mirror_of() {
+    local debian
+    if [ "$1" = noble ] && [ -n "${UBUNTU_MIRROR:-}" ]; then
+        echo "$UBUNTU_MIRROR"
+        return
+    fi
+    debian=$(. scripts/debian.sh && mirror) || return
+    case $1 in
+    noble) echo "${debian%debian/}ubuntu/" ;;
+    *) echo "$debian" ;;
+    esac
+}
+
+# run_in_bare SYSTEM: makes a root folder with the smallest system and make, and runs `make run`
+# there. Call it in a subshell.
+run_in_bare() {
+    local system=$1 root=$folder/$1 mirror port started=$SECONDS components=main answer
+    mirror=$(mirror_of "$system")
+    [ "$system" != noble ] || components=main,universe
+    # All releases of Ubuntu are made by the same steps, whose file has the name of the oldest. This
+    # machine may not have their keys: nothing of the folder runs outside of it.
+    if ! debootstrap --no-check-gpg --variant=minbase --include=make --components="$components" \
+        "$system" "$root" "$mirror" \
+        "/usr/share/debootstrap/scripts/$([ "$system" = noble ] && echo gutsy || echo sid)" \
+        >"$folder/log" 2>&1; then
+        tail "$folder/log" >&2
+        not_run "bare: $system" "no such system at $mirror"
+        return
+    fi
+    {
+        echo "deb [trusted=yes] $mirror $system ${components/,/ }"
+        echo "deb [trusted=yes] $mirror $system-updates ${components/,/ }"
+        # Where Debian 12 has a newer Rust, as every installation does.
+        [ "$system" = noble ] || echo "deb [trusted=yes] ${mirror%/}-security/ $system-security main"
+    } >"$root/etc/apt/sources.list"
+    # How this machine reaches its network.
+    cp /etc/resolv.conf /etc/hosts "$root/etc/"
+    mkdir -p "$root/etc/ssl/certs"
+    cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+    copy_to "$root/bloomline"
+    port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    # Its mounts and processes end with the namespace.
+    unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
+        env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        chroot "$root" make -C /bloomline run PORT="$port" >"$folder/log" 2>&1 &
+    trap 'kill -KILL $!' EXIT
+    until answer=$(chroot "$root" redis-cli -p "$port" BF.ADD seen user1 2>/dev/null) &&
+        [ -n "$answer" ]; do
+        if ! kill -0 $! 2>/dev/null || [ "$SECONDS" -ge $((started + 1800)) ]; then
+            tail -n 20 "$folder/log" >&2
+            return 1
+        fi
+        sleep 1
+    done
+    [ "$answer" = 1 ]
+    echo "platforms: $system: $(grep 'deps: installing' "$folder/log" | paste -sd ' '):" \
+        "make run in $((SECONDS - started)) s"
+}
+
+# not_run NAME REASON: reports it at once, and again at the end.
+missing=()
+not_run() {
+    missing+=("$1: $2")
+    echo "platforms: NOT RUN: ${missing[-1]}" >&2
 }
 
 # target_of PART: prints the target whose library the part needs.
@@ -133,19 +234,22 @@ groups_of() {
     arm64) echo servers install cross ;;
     musl) echo servers ;;
     compile) echo cross ;;
+    oldest) echo test servers ;;
+    bare) echo bare ;;
     esac
-    [ "$1" = compile ] || target_of "$1"
+    case $1 in
+    compile | oldest | bare) ;;
+    *) target_of "$1" ;;
+    esac
 }
 
-[ $# -gt 0 ] || set -- glibc arm64 musl compile reproducible
+[ $# -gt 0 ] || set -- glibc arm64 musl compile reproducible oldest bare
 read -ra groups < <(for part in "$@"; do groups_of "$part"; done | paste -sd ' ')
 scripts/deps.sh "${groups[@]}"
-missing=()
 for part in "$@"; do
     start=$SECONDS target=$(target_of "$part")
-    if ! timeout 120 rustup target add "$target"; then
-        missing+=("$part: rustup cannot fetch the library of $target")
-        echo "platforms: NOT RUN: ${missing[-1]}" >&2
+    if [ -n "$target" ] && ! timeout 120 rustup target add "$target"; then
+        not_run "$part" "rustup cannot fetch the library of $target"
         continue
     fi
     "$part"
