@@ -5,8 +5,8 @@
 #   scripts/test.sh again N LOAD  the server tests of the quick tier, N times, with a number of busy
 #                                 loops beside them; lists every test that ever failed
 #   scripts/test.sh rest          all other tests in Rust: the other servers, installation, the
-#                                 calculator, examples in the documentation of the code, one round
-#                                 of each bench
+#                                 calculator, the module's unit tests, examples in the documentation
+#                                 of the code, one round of each bench
 #
 # The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
 # the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. Tests of
@@ -25,20 +25,28 @@ on_servers=(server docs clients)
 
 # cargo_with COMMAND ARGUMENTS...: a command for the workspace. The features are always the same, so
 # that nothing is compiled twice.
-packages=(--workspace)
 cargo_with() {
     local command=$1
     shift
-    cargo "$command" --locked "${packages[@]}" --features audit "$@"
+    cargo "$command" --locked --workspace --features audit "$@"
 }
 
 run() {
-    cargo_with test "$@"
+    cargo_with test "${excluded[@]}" "$@"
 }
+excluded=() examples=(--examples)
+if [ "$tier" != rest ]; then
+    # Unit tests of the core only: those of the module would compile it a third time, those of the
+    # calculator an interpreter of WebAssembly. The others have none.
+    excluded=(--exclude bloomline)
+    for package in calculator harness reference; do
+        excluded+=(--exclude "bloomline-$package")
+    done
+    examples=(--example panicking)
+fi
 
 # build TARGETS...: builds targets of the workspace for the tests, all at once, and examples, of which
 # the tests of a panic load one and the server bench another.
-examples=(--examples)
 build() {
     run --no-run "$@"
     cargo_with build --profile test "${examples[@]}"
@@ -62,13 +70,6 @@ build_quick() {
     local fetched=$!
     # shellcheck disable=SC2064 # the processes of now
     trap "kill $release $fetched 2>/dev/null || true" EXIT
-    # The tests of the calculator need an interpreter of WebAssembly, which takes long to compile.
-    # The others have no tests, and --lib would compile them for tests nevertheless.
-    local package
-    for package in calculator harness reference; do
-        packages+=(--exclude "bloomline-$package")
-    done
-    examples=(--example panicking)
     build --lib "${quick_tests[@]/#/--test=}"
     wait "$fetched"
     audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
@@ -101,7 +102,7 @@ quick)
         paste -sd ' ')
     fold -s -w 94 <<SUMMARY | sed 's/^/test: /'
 passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
-Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind (make deep).
+Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; the module's unit tests; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind (make deep).
 SUMMARY
     ;;
 again)
@@ -132,9 +133,9 @@ again)
 rest)
     scripts/deps.sh test install
     read -ra others <<<"$(other_tests)"
-    build "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}"
+    build --lib "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}"
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
-    run "${others[@]/#/--test=}"
+    run --lib "${others[@]/#/--test=}"
     run --doc
     # One round of each bench, with few items, to see that it works.
     run --bench core --bench server
