@@ -3,7 +3,8 @@
 //!
 //! `dump.rdb` is the RDB file, `incremental.aof` has the calls that made the filters, as they are
 //! replicated, and `rewritten.aof` is the same file after a rewrite. They are from Redis 6.2, whose
-//! files all servers read. `BLOOMLINE_BLESS=1 cargo test -p bloomline-tests --test server released`
+//! files all servers read. `incremental.aof` is without the longest histories: those of a kind and a
+//! layout that it has otherwise. `BLOOMLINE_BLESS=1 cargo test -p bloomline-tests --test server released`
 //! writes missing ones; a release with a new kind of filter gets a folder of its files.
 
 use std::collections::BTreeMap;
@@ -20,6 +21,16 @@ use crate::filters::all;
 
 /// The releases that introduced a kind of filter.
 const RELEASES: [&str; 1] = ["0.1.0"];
+
+/// Filters whose calls are too long for a file that is kept: together a third of the calls.
+const LONG: [&str; 6] = [
+    "many:layers",
+    "last:many",
+    "compacted",
+    "compacted:fixed",
+    "classic:compacted",
+    "classic:fixed:compacted",
+];
 
 /// The version of RDB files of Redis 6.2.
 const RDB_VERSION: [u8; 2] = [9, 0];
@@ -47,10 +58,16 @@ fn write() -> [Vec<u8>; 3] {
     let kind = kinds.iter().find(|kind| kind.name == "redis-6.2").expect("Redis 6.2");
     let server = setup().append_only().start(kind);
     let mut client = server.resp2();
-    for filter in all() {
+    let (long, others): (Vec<_>, Vec<_>) =
+        all().into_iter().partition(|filter| LONG.contains(&&*filter.key));
+    assert_eq!(long.len(), LONG.len());
+    for filter in others {
         filter.build(&mut client);
     }
     let incremental = server.read_append_file();
+    for filter in long {
+        filter.build(&mut client);
+    }
     client.rewrite_append_only_file();
     client.ok("SAVE");
     let dump = fs::read(server.file("dump.rdb")).expect("the RDB file");
@@ -120,10 +137,14 @@ fn files_are_read_and_written_again_years_later() {
             for (name, bytes) in [("incremental", &incremental), ("rewritten", &rewrite)] {
                 let server = setup().append_file(bytes.clone()).start(kind);
                 let found = self::values(&mut server.resp2());
-                for (key, value) in &values {
+                let mut expected = values.clone();
+                if name == "incremental" {
+                    expected.retain(|key, _| !LONG.contains(&&**key));
+                }
+                for (key, value) in &expected {
                     assert!(found.get(key) == Some(value), "{name}: {key}");
                 }
-                assert_eq!(found.len(), values.len(), "{name}");
+                assert_eq!(found.len(), expected.len(), "{name}");
             }
         });
     }

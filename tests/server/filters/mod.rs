@@ -164,7 +164,8 @@ fn in_valkey_layout() -> Vec<Filter> {
 fn windowed() -> Vec<Filter> {
     let slide = Step::Slide { times: 12, items: 40 };
     let burst = Step::Add(300..600);
-    [
+    let few = Step::Slide { times: 5, items: 6 };
+    let sure = [
         ("window:empty", "80 WINDOW 8000000", 0..0, &[][..]),
         ("window", "80 WINDOW 8000000", 300..600, &[slide.clone(), burst.clone()]),
         (
@@ -186,8 +187,17 @@ fn windowed() -> Vec<Filter> {
         ("hand:once", "80 GENERATIONS 2 NOREFRESH", 240..260, std::slice::from_ref(&slide)),
         ("hand:fixed", "80 GENERATIONS 8 NONSCALING", 0..0, std::slice::from_ref(&slide)),
     ]
-    .map(|(key, options, present, steps)| filter(key, &format!("{SURE} {options}"), present, steps))
-    .to_vec()
+    .map(|(key, options, present, steps)| {
+        filter(key, &format!("{SURE} {options}"), present, steps)
+    });
+    // As they are with usual rates: in one allocation, and with few bits per generation.
+    let usual = [
+        ("window:few", "0.01 50 WINDOW 8000000", 0..18, std::slice::from_ref(&few)),
+        ("last:few", "0.05 100 LAST GENERATIONS 2", 0..18, std::slice::from_ref(&few)),
+        ("hand:burst", "0.01 50 GENERATIONS 3", 400..500, &[few.clone(), Step::Add(400..500)]),
+    ]
+    .map(|(key, options, present, steps)| filter(key, options, present, steps));
+    [sure.to_vec(), usual.to_vec()].concat()
 }
 
 /// Filters of each kind that were compacted, some of them grown before or after.
