@@ -20,13 +20,13 @@ CARGO_TEST := cargo test --locked --workspace --features audit
 # Read by the tests and benches of all languages.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
-# Asked for each line: an earlier one may have installed Rust.
+# Computed for each target, because one before it may have installed Rust.
 export PATH = $(shell scripts/rust-path.sh)
 export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb wheel dist run lint
+.PHONY: help rust build install deb wheel dist run lint
 .PHONY: test test-again test-all test-rest test-audit test-clients test-calculator test-platforms
 .PHONY: test-python
 .PHONY: bench bench-beside publish-bench bench-latency bench-python
@@ -35,7 +35,11 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
-build: ## Build the module, bloomline.so; installs what the build needs
+# Rust, and what it links with.
+rust:
+	@scripts/deps.sh plan
+
+build: rust ## Build the module, bloomline.so; installs what the build needs
 	@scripts/deps.sh build
 	@[ -e $(LIBRARY) ] || echo "make: compiling takes a few minutes the first time;" \
 		"half of them pass at the last crate, bloomline"
@@ -51,22 +55,22 @@ install: ## Install the module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redi
 deb: build ## Build the package for Debian and Ubuntu in dist/
 	@scripts/deb.sh
 
-wheel: ## Build the wheels of the Python package in dist/: TARGETS=x86_64-unknown-linux-gnu
+wheel: rust ## Build the wheels of the Python package in dist/: TARGETS=x86_64-unknown-linux-gnu
 	@scripts/deps.sh build $(or $(TARGETS),$(WHEEL_TARGETS))
 	@scripts/wheel.sh $(or $(TARGETS),$(WHEEL_TARGETS))
 
-dist: ## Build all files of a release for all platforms, with SHA256SUMS, in dist/
+dist: rust ## Build all files of a release for all platforms, with SHA256SUMS, in dist/
 	@scripts/dist.sh
 
 run: build ## Start a server with the module: PORT=6379, SERVER=name, command or path
 	@scripts/deps.sh run
 	@scripts/run.sh
 
-test: ## Run the quick tests, on three servers; lists what it did not run
+test: rust ## Run the quick tests, on three servers; lists what it did not run
 	@scripts/deps.sh build
 	@scripts/test.sh quick
 
-test-again: ## Run the server tests of `make test` again and again: N=10, LOAD=2 busy loops
+test-again: rust ## Run the server tests of `make test` again and again: N=10, LOAD=2 busy loops
 	@scripts/deps.sh build
 	@scripts/test.sh again $(or $(N),10) $(or $(LOAD),0)
 
@@ -113,7 +117,7 @@ test-calculator: build servers ## Run the tests of the page docs/calculator in C
 test-platforms: ## Run tests on arm64 under qemu and with musl; what only compiles: ARGS="arm64"
 	@scripts/platforms.sh $(ARGS)
 
-lint: ## Check the formatting, the code, the docs and the scripts
+lint: rust ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -156,12 +160,11 @@ bench-python: build servers ## Measure the Python package beside calls packed by
 	@scripts/deps.sh clients
 	@scripts/bench-python.sh
 
-plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
-	@scripts/deps.sh plan
+plan: rust ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
 # Not optimised: this compiles in seconds, and the program takes milliseconds.
 	@cargo run --quiet --locked -p bloomline-tools --bin plan -- $(ARGS)
 
-wasm: ## Build the calculator for browsers, dist/calculator.wasm, and print its bytes
+wasm: rust ## Build the calculator for browsers, dist/calculator.wasm, and print its bytes
 	@scripts/deps.sh wasm
 	cargo build --locked --lib --profile wasm --target $(WASM) -p bloomline-calculator
 	@install -D -m 644 $(TARGET_DIR)/$(WASM)/wasm/bloomline_calculator.wasm dist/calculator.wasm

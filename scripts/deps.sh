@@ -120,8 +120,9 @@ is_new_enough() {
     printf '%s\n' "$oldest_rust" "$1" | sort -CV
 }
 
-# rust_package: prints the name of a package of this system with a Rust that is new enough. cargo-web
-# is that of Debian 12 and 13, where cargo is older; Ubuntu has packages for several versions.
+# rust_package: prints the name of a package of this system with a Rust that is new enough.
+# cargo-web is that of Debian 12 and 13, where cargo is older; Ubuntu has packages for several
+# versions.
 rust_package() {
     local name version
     command -v apt-cache >/dev/null || return 0
@@ -130,7 +131,10 @@ rust_package() {
             echo "$name"
             return
         fi
-    done < <(for name in cargo cargo-web $(apt-cache pkgnames cargo-1. | sort -rV); do
+    done < <({
+        printf 'cargo\ncargo-web\n'
+        apt-cache pkgnames | grep -x 'cargo-[0-9.]*' | sort -rV
+    } | while read -r name; do
         echo "$name $(apt-cache policy "$name" | sed -n 's/^  Candidate: \([0-9]\)/\1/p')"
     done)
 }
