@@ -135,7 +135,9 @@ impl Options {
             baseline: named("BASELINE_SO", built_baseline()?).0,
             peers: env::var_os("PEER").map_or_else(
                 || redisbloom().into_iter().collect(),
-                |paths| env::split_paths(&paths).filter(|path| path != "").collect(),
+                |paths| {
+                    env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty()).collect()
+                },
             ),
             before,
         })

@@ -107,7 +107,7 @@ fn grown(server: &Server, payloads: &[(String, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<V
     let mut client = server.resp2();
     let items = numbered("item", 8_000);
     let grow = |(key, payload): &(String, Vec<u8>)| {
-        client.run(&[b"RESTORE", key.as_bytes(), b"0", payload]);
+        client.run(&[&b"RESTORE"[..], key.as_bytes(), b"0", payload]);
         client.items("BF.MADD", key, &items[1_000..4_000]);
         let answers = client.items("BF.MEXISTS", key, &items);
         let Value::Array(answers) = answers else { panic!("no array: {answers:?}") };

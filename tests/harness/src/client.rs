@@ -127,7 +127,7 @@ impl Client {
 
     /// Runs RESTORE without a time to live, and renders the reply.
     pub fn restore(&mut self, key: &str, payload: &[u8]) -> String {
-        show(&self.run(&[b"RESTORE", key.as_bytes(), b"0", payload]))
+        show(&self.run(&[b"RESTORE".as_slice(), key.as_bytes(), b"0", payload]))
     }
 
     /// What the names of the commands begin with that serve the filter under a key: `BF` or `CF`.

@@ -51,7 +51,7 @@ impl Pair {
         // More than the backlog holds, written before the replica can request what it missed.
         client.ok("MULTI");
         client.call("CLIENT KILL TYPE replica");
-        client.run(&[b"SET", b"filler".as_slice(), &[b'x'; 100_000]]);
+        client.run(&[&b"SET"[..], b"filler".as_slice(), &[b'x'; 100_000]]);
         client.call("DEL old");
         for layout in ["bloomline", "redisbloom"] {
             client.items("BF.MADD", &format!("growing:{layout}"), &numbered("missed", 200));

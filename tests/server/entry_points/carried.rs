@@ -13,7 +13,11 @@ const WAYS: [(&str, Carry); 3] =
 
 fn dump_and_restore(from: &mut Client, to: &mut Client, _: &Server, key: &str) {
     let dump = from.call(&format!("DUMP {key}"));
-    assert_eq!(show(&to.run(&[b"RESTORE", key.as_bytes(), b"0", bulk(&dump)])), "+OK", "{key}");
+    assert_eq!(
+        show(&to.run(&[&b"RESTORE"[..], key.as_bytes(), b"0", bulk(&dump)])),
+        "+OK",
+        "{key}"
+    );
     assert!(to.call(&format!("DUMP {key}")) == dump, "{key} is dumped to other bytes");
 }
 

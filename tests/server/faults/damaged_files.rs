@@ -205,7 +205,7 @@ fn a_truncated_aof_keeps_every_item_before_the_cut() {
         client.ok("BF.RESERVE k 0.000000001 20");
         let items = numbered("item", 400);
         for item in &items {
-            assert_eq!(show(&client.run(&[b"BF.ADD", b"k".as_slice(), item])), ":1");
+            assert_eq!(show(&client.run(&[&b"BF.ADD"[..], b"k".as_slice(), item])), ":1");
         }
         server.kill();
         let file = data_files(&server)

@@ -28,7 +28,7 @@ const FOREIGN: &[u8] =
 pub fn make_keys(client: &mut Client) {
     client.ok("BF.RESERVE growing 0.0001 10");
     client.ok("BF.RESERVE reserved 0.0001 100000 NONSCALING");
-    assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"foreign".as_slice(), b"1", FOREIGN])), "+OK");
+    assert_eq!(show(&client.run(&[&b"BF.LOADCHUNK"[..], b"foreign", b"1", FOREIGN])), "+OK");
 }
 
 /// An item that a server acknowledged.
@@ -231,7 +231,8 @@ pub fn add_bulk(client: &mut Client, bytes: usize) {
         client.ok(&format!("BF.RESERVE bulk:{i} 0.01 1000000 NONSCALING"));
         let chunk: Vec<u8> = (0..CHUNK / 8).flat_map(|_| random.next().to_le_bytes()).collect();
         let (key, iterator) = (format!("bulk:{i}"), (CHUNK + 1).to_string());
-        let loaded = client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), &chunk]);
+        let loaded =
+            client.run(&[&b"BF.LOADCHUNK"[..], key.as_bytes(), iterator.as_bytes(), &chunk]);
         assert_eq!(show(&loaded), "+OK");
     }
 }

@@ -53,12 +53,12 @@ fn without_random_bytes_only_new_seeds_are_refused() {
         client.ok("BF.RESERVE foreign 0.01 100 LAYOUT redisbloom");
         assert_eq!(client.ask("BF.MADD foreign a b"), "*[:1 :1]");
         assert_eq!(client.ask("BF.INSERT another LAYOUT redisbloom ITEMS a"), "*[:1]");
-        let restored = client.run(&[b"RESTORE", b"restored".as_slice(), b"0", &made.payload]);
+        let restored = client.run(&[&b"RESTORE"[..], b"restored".as_slice(), b"0", &made.payload]);
         assert_eq!(show(&restored), "+OK");
         assert_eq!(forged::load(&mut client, "loaded", &made.chunks[0].1), "+OK");
         let (iterator, bits) = &made.chunks[1];
         let loaded =
-            client.run(&[b"BF.LOADCHUNK", b"loaded".as_slice(), iterator.as_bytes(), bits]);
+            client.run(&[&b"BF.LOADCHUNK"[..], b"loaded".as_slice(), iterator.as_bytes(), bits]);
         assert_eq!(show(&loaded), "+OK");
         assert_eq!(client.ask("COPY loaded copied"), ":1");
         for key in ["restored", "loaded", "copied"] {

@@ -36,7 +36,7 @@ fn about_to_grow(client: &mut Client, key: &str) -> Vec<Vec<u8>> {
         if client.ask(&format!("BF.INFO {key} ITEMS")) == "*[:1000]" {
             break;
         }
-        client.run(&[b"BF.ADD", key.as_bytes(), &item]);
+        client.run(&[&b"BF.ADD"[..], key.as_bytes(), &item]);
         inside.push(item);
     }
     inside
@@ -76,7 +76,7 @@ fn refuses_without_memory_and_continues_with_memory() {
                 let refused = client.restore("large", &payload);
                 assert_eq!(refused, "-ERR Bad data format");
                 let refused =
-                    show(&client.run(&[b"BF.LOADCHUNK", b"large".as_slice(), b"1", &header]));
+                    show(&client.run(&[&b"BF.LOADCHUNK"[..], b"large".as_slice(), b"1", &header]));
                 assert!(refused.starts_with("-ERR"), "{refused}");
                 assert_eq!(client.ask("EXISTS large"), ":0");
                 let refused = client.ask("BF.MADD growing new:1 new:2");

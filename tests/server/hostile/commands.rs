@@ -41,8 +41,8 @@ fn calls_of_100000_items_are_answered_completely() {
         };
         assert!(found.iter().all(|answer| *answer == Value::Int(1)));
         let large = vec![b'x'; 8 << 20];
-        assert_eq!(show(&client.run(&[b"BF.ADD", b"k".as_slice(), &large])), ":1");
-        assert_eq!(show(&client.run(&[b"BF.EXISTS", b"k".as_slice(), &large])), ":1");
+        assert_eq!(show(&client.run(&[&b"BF.ADD"[..], b"k".as_slice(), &large])), ":1");
+        assert_eq!(show(&client.run(&[&b"BF.EXISTS"[..], b"k".as_slice(), &large])), ":1");
         assert!(!bulk(&client.call("DUMP k")).is_empty());
     });
 }

@@ -15,7 +15,7 @@ fn payload(client: &mut Client) -> Payload {
 }
 
 fn restore(client: &mut Client, key: &str, payload: &Payload) -> String {
-    show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", &seal_dump(&payload.body())]))
+    show(&client.run(&[&b"RESTORE"[..], key.as_bytes(), b"0", &seal_dump(&payload.body())]))
 }
 
 fn setup(kind: &Kind) -> Setup {
@@ -77,7 +77,8 @@ fn filters_of_any_item_count_are_saved_and_load_again() {
                 client.call(&format!("BF.ADD k {item}"));
             }
             let Value::Array(piece) = client.call("BF.SCANDUMP k 0") else { panic!("no header") };
-            let loaded = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), b"1", bulk(&piece[1])]);
+            let loaded =
+                client.run(&[&b"BF.LOADCHUNK"[..], b"copy".as_slice(), b"1", bulk(&piece[1])]);
             assert_eq!(show(&loaded), "+OK", "{items}");
             let observe = |client: &mut Client| {
                 [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")]
@@ -110,7 +111,7 @@ fn bits_that_look_like_a_number_are_saved_verbatim() {
             for _ in 0..20 {
                 assert_eq!(restore(&mut client, "k", &payload), "+OK");
                 let again = client.call("DUMP k");
-                let copy = client.run(&[b"RESTORE", b"copy".as_slice(), b"0", bulk(&again)]);
+                let copy = client.run(&[&b"RESTORE"[..], b"copy".as_slice(), b"0", bulk(&again)]);
                 assert_eq!(show(&copy), "+OK");
                 for key in ["k", "copy"] {
                     let piece = client

@@ -184,7 +184,7 @@ fn totals_decrease_with_every_kind_of_deletion() {
         // Filters that are replaced, by one of the same kind and of others.
         for (key, dump) in keys.iter().zip(&dumps) {
             assert_eq!(client.restore(one, &dumps[0]), "+OK");
-            client.run(&[b"RESTORE", one.as_bytes(), b"0", dump, b"REPLACE"]);
+            client.run(&[&b"RESTORE"[..], one.as_bytes(), b"0", dump, b"REPLACE"]);
             assert_totals(&mut client, &keys[..1], key);
             assert_eq!(client.restore("other", &dumps[1]), "+OK");
             client.ok(&format!("RENAME {one} other"));

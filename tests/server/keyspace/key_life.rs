@@ -107,7 +107,7 @@ fn cuckoo_filters_have_a_type_of_their_own() {
         // A payload replaces what the key holds.
         let dump = client.call("DUMP other");
         client.ok("SELECT 0");
-        client.run(&[b"RESTORE", b"bloom".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
+        client.run(&[&b"RESTORE"[..], b"bloom".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
         assert_eq!(client.ask("TYPE bloom"), "+MBbloomCF");
     });
 }

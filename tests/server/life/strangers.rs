@@ -105,7 +105,7 @@ impl Strangers {
         let reply = self.caller.run_before_echo(&command, &token);
         if let [name, key, ..] = &command[..]
             && !own::reads(name)
-            && let Value::BulkString(dump) = self.client.run(&[b"DUMP", &key[..]])
+            && let Value::BulkString(dump) = self.client.run(&[&b"DUMP"[..], &key[..]])
             && dump.first() == Some(&MODULE)
         {
             let (key, what) = (String::from_utf8_lossy(key), String::from_utf8_lossy(name));

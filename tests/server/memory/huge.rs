@@ -69,7 +69,7 @@ fn available() -> u64 {
 fn fill(client: &mut Client, key: &str, items: u64) {
     let all: Vec<u8> = (0..items).flat_map(u64::to_le_bytes).collect();
     for part in all.chunks(8 * 20_000) {
-        client.run(&[b"BF.BULKADD", key.as_bytes(), b"FIXED", b"8", part, b"COUNT"]);
+        client.run(&[&b"BF.BULKADD"[..], key.as_bytes(), b"FIXED", b"8", part, b"COUNT"]);
     }
 }
 

@@ -104,7 +104,10 @@ impl Neighbours {
         let start = self.strings.len() * 64 % PAGE;
         let range = start..start + block - STRING_OVERHEAD;
         let key = format!("string:{filter}");
-        assert_eq!(show(&client.run(&[b"SET", key.as_bytes(), &self.bytes[range.clone()]])), "+OK");
+        assert_eq!(
+            show(&client.run(&[&b"SET"[..], key.as_bytes(), &self.bytes[range.clone()]])),
+            "+OK"
+        );
         self.strings.push((key, range));
     }
 

@@ -76,7 +76,7 @@ fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
     let is_deleted = event == "bloom.load";
     let mut load = |(iterator, data): &(i64, Vec<u8>), expected: &str| {
         let iterator = iterator.to_string();
-        let reply = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), data]);
+        let reply = client.run(&[&b"BF.LOADCHUNK"[..], b"k".as_slice(), iterator.as_bytes(), data]);
         assert_eq!(show(&reply), expected, "iterator {iterator}");
     };
     load(&chunks[0], "+OK");
@@ -88,7 +88,8 @@ fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
             assert_eq!(client.ask("BF.RESERVE k 0.01 1000"), "+QUEUED");
         }
         let iterator = chunk.0.to_string();
-        let queued = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), &chunk.1]);
+        let queued =
+            client.run(&[&b"BF.LOADCHUNK"[..], b"k".as_slice(), iterator.as_bytes(), &chunk.1]);
         assert_eq!(show(&queued), "+QUEUED");
         assert_eq!(client.ask("EXISTS k"), "+QUEUED");
         let replies = client.ask("EXEC");

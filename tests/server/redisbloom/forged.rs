@@ -44,7 +44,7 @@ pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
 
 /// Loads a header under a key; returns the reply as text.
 pub fn load(client: &mut Client, key: &str, header: &[u8]) -> String {
-    show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", header]))
+    show(&client.run(&[&b"BF.LOADCHUNK"[..], key.as_bytes(), b"1", header]))
 }
 
 fn put(bytes: &mut [u8], at: usize, number: u64) {

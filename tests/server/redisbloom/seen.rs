@@ -19,7 +19,7 @@ pub fn sealed_as_old(dump: &[u8]) -> Vec<u8> {
 
 /// Restores a payload; returns the reply as text.
 pub fn restore(client: &mut Client, key: &str, dump: &[u8]) -> String {
-    show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", &sealed_as_old(dump)]))
+    show(&client.run(&[&b"RESTORE"[..], key.as_bytes(), b"0", &sealed_as_old(dump)]))
 }
 
 /// The lines of BF.DEBUG.

@@ -73,7 +73,7 @@ pub fn insert(client: &mut Client, key: &str, items: &[Vec<u8>]) -> Value {
 /// Deletes items of a cuckoo filter.
 fn delete(client: &mut Client, key: &str, items: &[Vec<u8>]) {
     for item in items {
-        let deleted = client.run(&[b"CF.DEL", key.as_bytes(), item]);
+        let deleted = client.run(&[&b"CF.DEL"[..], key.as_bytes(), item]);
         assert_eq!(show(&deleted), ":1", "{key}");
     }
 }
@@ -97,7 +97,7 @@ pub fn fill(client: &mut Client) {
     // BF.RESERVE makes a filter of 0.25 in their successor and in Bloomline.
     client.ok("BF.RESERVE made 0.9 1000");
     let dump = client.call("DUMP made");
-    client.run(&[b"RESTORE", b"larger:rate".as_slice(), b"0", bulk(&dump)]);
+    client.run(&[&b"RESTORE"[..], b"larger:rate".as_slice(), b"0", bulk(&dump)]);
     restore_all(client, &fixtures());
     assert_eq!(client.ask("DEL made"), ":1");
     client.call("BF.ADD added a");
@@ -152,7 +152,7 @@ pub fn seen(client: &mut Client, key: &str, items: &[Vec<u8>]) -> Seen {
     seen.push(("answers".into(), show(&answers).into_bytes()));
     if is_cuckoo(key) {
         for item in items.iter().take(COUNTED) {
-            let count = show(&client.run(&[b"CF.COUNT", key.as_bytes(), item]));
+            let count = show(&client.run(&[&b"CF.COUNT"[..], key.as_bytes(), item]));
             seen.push(("count".into(), count.into_bytes()));
         }
     }

@@ -115,11 +115,12 @@ fn words(line: &str, key: &str) -> Vec<Vec<u8>> {
         match text.split_once(':') {
             Some(("ITEMS", count)) => words.extend(items(key, count)),
             Some(("cf", "KEY")) => words.push(format!("cf:{key}").into_bytes()),
-            Some((name, count)) if let Some(form) = form(name) => {
-                words.extend(form.args(&items(key, count)));
-            }
+            Some((name, count)) => match form(name) {
+                Some(form) => words.extend(form.args(&items(key, count))),
+                None => words.push(word),
+            },
             None if text == "KEY" => words.push(key.as_bytes().to_vec()),
-            _ => words.push(word),
+            None => words.push(word),
         }
     }
     words

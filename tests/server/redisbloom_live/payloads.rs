@@ -11,7 +11,7 @@ type Carry<'c> = dyn Fn(&mut Client, &mut Client, &str) + 'c;
 
 fn by_dump(from: &mut Client, to: &mut Client, key: &str) {
     let dump = from.call(&format!("DUMP {key}"));
-    let restored = to.run(&[b"RESTORE", key.as_bytes(), b"0", bulk(&dump)]);
+    let restored = to.run(&[&b"RESTORE"[..], key.as_bytes(), b"0", bulk(&dump)]);
     assert_eq!(show(&restored), "+OK", "{key}");
 }
 

@@ -146,7 +146,7 @@ fn fill(client: &mut Client, key: &str, items: u64) {
     // The number of items in the newest layer: see docs/format.md.
     header[48..56].copy_from_slice(&items.to_le_bytes());
     client.call(&format!("DEL {key}"));
-    assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", &header])), "+OK");
+    assert_eq!(show(&client.run(&[&b"BF.LOADCHUNK"[..], key.as_bytes(), b"1", &header])), "+OK");
 }
 
 /// Runs a command per item; returns the time of each in the server.

@@ -187,7 +187,7 @@ fn filters_that_are_copied_or_loaded_survive_a_restart() {
             loaded.insert(item);
         }
         let payload = loaded.load_payload();
-        assert_eq!(show(&client.run(&[b"BF.LOAD", &b"loaded"[..], &payload])), "+OK");
+        assert_eq!(show(&client.run(&[&b"BF.LOAD"[..], &b"loaded"[..], &payload])), "+OK");
         let mut follower = Follower::new(Release::Current);
         follower.receive(&[commands, received()].concat());
         assert_eq!(follower.missing("loaded", &items), 0);

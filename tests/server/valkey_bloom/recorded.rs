@@ -81,7 +81,7 @@ fn damaged_payloads_are_refused_with_the_reason() {
         let (name, payload) = load_payloads().remove(0);
         let damaged = [&payload[..payload.len() - 1], &[&payload[..], &[0]].concat(), b""];
         for damaged in damaged {
-            let reply = show(&client.run(&[b"BF.LOAD", name.as_bytes(), damaged]));
+            let reply = show(&client.run(&[&b"BF.LOAD"[..], name.as_bytes(), damaged]));
             assert!(reply.starts_with("-ERR bloom object decoding failed"), "{reply}");
         }
         let dump = file("annotated.dump");

@@ -278,7 +278,7 @@ fn no_option_keeps_items_from_a_filter_that_exists() {
         assert_eq!(client.ask("BF.CARD k"), format!(":{}", additions.len()));
         for addition in &additions {
             let item = addition.last().expect("an item");
-            assert_eq!(show(&client.run(&[b"BF.EXISTS", &b"k"[..], item])), ":1", "{addition:?}");
+            assert_eq!(show(&client.run(&[&b"BF.EXISTS"[..], b"k", item])), ":1", "{addition:?}");
         }
         let log = server.log();
         assert!(!log.contains("is refused here"), "{log}");
