@@ -11,6 +11,7 @@ use bloomline_core::bloom::bloomline::geometry::Geometry;
 use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::bloom::bloomline::sizing::{ROWS, Row};
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::hash::murmur2;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter, ValkeyParams};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
@@ -570,4 +571,16 @@ fn the_payload_of_valkey_bloom_is_that_of_the_page() {
         header[80..100],
         [&[2u8, 0, 0, 0, 0, 0, 0, 0, 3][..], &[0; 7], &[8, 0, 0, 0]].concat()
     );
+}
+
+#[test]
+fn hashes_in_the_docs_are_those_of_redisblooms_layout() {
+    let (wide, narrow) = (murmur2::pair_64(b"user1"), murmur2::pair_32(b"user1"));
+    let page = page().replace('\n', " ");
+    for text in [
+        format!("`{:016x}` and `{:016x}`", wide.a, wide.b),
+        format!("`{:08x}` and `{:08x}`", narrow.a, narrow.b),
+    ] {
+        assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
+    }
 }

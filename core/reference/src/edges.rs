@@ -329,13 +329,13 @@ fn windowed() -> Vec<Row> {
         millis: 0,
         number: 1,
         dropped_bytes: 0,
-        clock: 1 << 50,
+        clock: 0,
         ring: vec![generation; 2],
     };
     let changes: &[Change<Windowed>] = &[
         ("rotated by hand", |_| {}),
         ("a window of time", |it| lasting(it, 1 << 52)),
-        ("a window of items", |it| it.window = 2),
+        ("a window of items", |it| (it.window, it.clock) = (2, 1 << 50)),
         ("the longest window", |it| lasting(it, 1 << 53)),
         ("two generations", |it| it.generations = 2),
         ("three generations", |it| it.generations = 3),
@@ -353,10 +353,11 @@ fn windowed() -> Vec<Row> {
         ("bytes behind the end", |it| (it.number, it.dropped_bytes) = (2, 1 << 62)),
         ("generations in the wrong order", |it| it.ring[0].opened += 1),
         ("the end of time", |it| {
-            it.clock = u64::MAX;
+            (it.window, it.clock) = (2, u64::MAX);
             it.ring.iter_mut().for_each(|it| it.opened = u64::MAX);
         }),
-        ("a clock before the newest", |it| it.clock = 0),
+        ("a clock before the newest", |it| it.window = 2),
+        ("a clock, by hand", |it| it.clock = 1),
         ("all items", |it| (it.ring[1].len, it.ring[1].live) = (u64::MAX, u64::MAX)),
         ("overflow layers", |it| it.ring.iter_mut().for_each(|it| it.overflow = 1)),
         ("many overflow layers", |it| it.ring[1].overflow = 13),

@@ -113,6 +113,9 @@ impl WindowedFilter {
             (LAST | MANUAL, _) => return Err(Error::Window(millis)),
             (other, _) => return Err(HeaderError::Window(other).into()),
         };
+        if window == Window::Manual && clock != 0 {
+            return Err(HeaderError::Reserved.into());
+        }
         let refreshes = match refreshes {
             0 => false,
             1 => true,

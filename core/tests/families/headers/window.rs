@@ -66,7 +66,8 @@ fn with_dead_item(refreshes: u8) -> Vec<u8> {
 
 pub(super) fn table() -> Table {
     let valid = encoded(|_| {});
-    let other = |window| encoded(|it| (it.window, it.millis) = (window, 0));
+    let last = encoded(|it| (it.window, it.millis) = (LAST, 0));
+    let manual = encoded(|it| (it.window, it.millis, it.clock) = (MANUAL, 0, 0));
     let fixed = encoded(|it| {
         (it.growth, it.expansion, it.ring[3].overflow) = (0, 0, 0);
     });
@@ -96,6 +97,7 @@ pub(super) fn table() -> Table {
                 row(&valid, 20, 2u32, Length(valid.len())),
                 row(&valid, 24, 3u64, Error::TooFewItems { capacity: 3, generations: 4 }),
                 row(&valid, 48, 0u64, Error::Window(0)),
+                row(&manual, 72, 1u8, Reserved),
                 row(&valid, 48, MAX_WINDOW_MILLIS + 1, Error::Window(MAX_WINDOW_MILLIS + 1)),
                 // Fewer rotations than generations.
                 row(&valid, 56, 3u64, Generations(5)),
@@ -128,8 +130,8 @@ pub(super) fn table() -> Table {
         .concat(),
         huge: vec![encoded(|it| (it.capacity, it.dropped_bytes) = (1 << 40, 1 << 50))],
         valid: vec![
-            other(LAST),
-            other(MANUAL),
+            last,
+            manual,
             fixed,
             counted_once,
             with_dead_item(1),
