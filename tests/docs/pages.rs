@@ -11,15 +11,23 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 /// The longest line, in characters.
 const WIDTH: usize = 100;
 
-/// The files below a folder, without those that git ignores.
+/// The files below a folder, without those that git ignores. In an unpacked archive of the source
+/// code, which has no repository, git lists them from an empty one.
 pub fn files(pattern: &str) -> Vec<PathBuf> {
-    let git = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", pattern])
-        .current_dir(repository())
-        .output()
-        .expect("git");
-    assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
-    let names = String::from_utf8(git.stdout).expect("names");
+    let git = |args: &[&str]| {
+        let git = Command::new("git").args(args).current_dir(repository()).output().expect("git");
+        assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+        String::from_utf8(git.stdout).expect("names")
+    };
+    let list = ["ls-files", "--cached", "--others", "--exclude-standard", "--", pattern];
+    let names = if repository().join(".git").exists() {
+        git(&list)
+    } else {
+        let empty = tempfile::tempdir().expect("a folder");
+        let folder = empty.path().to_str().expect("a path");
+        git(&["init", "--quiet", "--bare", folder]);
+        git(&[&["--git-dir", folder, "--work-tree", "."], &list[..]].concat())
+    };
     // A file that was deleted and not committed yet is still listed.
     names.lines().map(PathBuf::from).filter(|path| repository().join(path).is_file()).collect()
 }
