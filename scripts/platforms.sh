@@ -138,75 +138,20 @@ oldest() {
 }
 
 bare() {
-    local system
+    local system status
     if [ "$(id -u)" != 0 ]; then
         not_run "bare" "only root can enter another root folder"
         return
     fi
     for system in bookworm trixie noble; do
-        (run_in_bare "$system") || return
+        status=0
+        scripts/bare.sh "$system" || status=$?
+        case $status in
+        0) ;;
+        3) not_run "bare: $system" "no mirror has this system" ;;
+        *) return "$status" ;;
+        esac
     done
-}
-
-# mirror_of SYSTEM: prints the mirror of its packages: that of this machine, or, for Ubuntu on Debian,
-# the folder beside it. UBUNTU_MIRROR and DEBIAN_MIRROR name others.
-mirror_of() {
-    local debian
-    if [ "$1" = noble ] && [ -n "${UBUNTU_MIRROR:-}" ]; then
-        echo "$UBUNTU_MIRROR"
-        return
-    fi
-    debian=$(. scripts/debian.sh && mirror) || return
-    case $1 in
-    noble) echo "${debian%debian/}ubuntu/" ;;
-    *) echo "$debian" ;;
-    esac
-}
-
-# run_in_bare SYSTEM: makes a root folder with the smallest system and make, and runs `make run`
-# there. Call it in a subshell.
-run_in_bare() {
-    local system=$1 root=$folder/$1 mirror port started=$SECONDS components=main answer
-    mirror=$(mirror_of "$system")
-    [ "$system" != noble ] || components=main,universe
-    # All releases of Ubuntu are made by the same steps, whose file has the name of the oldest. This
-    # machine may not have their keys: nothing of the folder runs outside of it.
-    if ! debootstrap --no-check-gpg --variant=minbase --include=make --components="$components" \
-        "$system" "$root" "$mirror" \
-        "/usr/share/debootstrap/scripts/$([ "$system" = noble ] && echo gutsy || echo sid)" \
-        >"$folder/log" 2>&1; then
-        tail "$folder/log" >&2
-        not_run "bare: $system" "no such system at $mirror"
-        return
-    fi
-    {
-        echo "deb [trusted=yes] $mirror $system ${components/,/ }"
-        echo "deb [trusted=yes] $mirror $system-updates ${components/,/ }"
-        # Where Debian 12 has a newer Rust, as every installation does.
-        [ "$system" = noble ] || echo "deb [trusted=yes] ${mirror%/}-security/ $system-security main"
-    } >"$root/etc/apt/sources.list"
-    # How this machine reaches its network.
-    cp /etc/resolv.conf /etc/hosts "$root/etc/"
-    mkdir -p "$root/etc/ssl/certs"
-    cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-    copy_to "$root/bloomline"
-    port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    # Its mounts and processes end with the namespace.
-    unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
-        env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-        chroot "$root" make -C /bloomline run PORT="$port" >"$folder/log" 2>&1 &
-    trap 'kill -KILL $!' EXIT
-    until answer=$(chroot "$root" redis-cli -p "$port" BF.ADD seen user1 2>/dev/null) &&
-        [ -n "$answer" ]; do
-        if ! kill -0 $! 2>/dev/null || [ "$SECONDS" -ge $((started + 1800)) ]; then
-            tail -n 20 "$folder/log" >&2
-            return 1
-        fi
-        sleep 1
-    done
-    [ "$answer" = 1 ]
-    echo "platforms: $system: $(grep 'deps: installing' "$folder/log" | paste -sd ' '):" \
-        "make run in $((SECONDS - started)) s"
 }
 
 # not_run NAME REASON: reports it at once, and again at the end.
