@@ -14,6 +14,8 @@ fn printed(latest: &str) -> String {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
     fs::copy(repository().join(".ci/run"), &script).unwrap();
+    fs::copy(repository().join("scripts/rust-path.sh"), folder.path().join("scripts/rust-path.sh"))
+        .unwrap();
     for name in ["deps.sh", "deep.sh"] {
         symlink("/bin/true", folder.path().join("scripts").join(name)).unwrap();
     }
