@@ -48,7 +48,7 @@ unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" \
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     chroot "$root" make -C /bloomline run PORT="$port" >"$log" 2>&1 &
 server=$!
-trap 'kill -KILL $server; rm -rf "$work"' EXIT
+trap '{ kill -KILL $server && wait $server; } 2>/dev/null; rm -rf "$work"' EXIT
 until [ "$(chroot "$root" redis-cli -p "$port" BF.ADD seen user1 2>/dev/null)" = 1 ]; do
     if ! kill -0 "$server" 2>/dev/null || [ "$SECONDS" -ge 1800 ]; then
         tail -n 20 "$log" >&2
