@@ -36,8 +36,8 @@ run() {
 }
 excluded=() examples=(--examples)
 if [ "$tier" != rest ]; then
-    # Unit tests of the core only: those of the module would compile it a third time, those of the
-    # calculator an interpreter of WebAssembly. The others have none.
+    # Unit tests of the core only. The module would be compiled a third time for its own, and the
+    # calculator's need an interpreter of WebAssembly. The others have none.
     excluded=(--exclude bloomline)
     for package in calculator harness reference; do
         excluded+=(--exclude "bloomline-$package")

@@ -3,8 +3,8 @@
 //!
 //! `dump.rdb` is the RDB file, `incremental.aof` has the calls that made the filters, as they are
 //! replicated, and `rewritten.aof` is the same file after a rewrite. They are from Redis 6.2, whose
-//! files all servers read. `incremental.aof` is without the longest histories, whose kinds and
-//! layouts it has otherwise.
+//! files all servers read. `incremental.aof` is without the longest histories, whose results are in
+//! the other two files.
 //!
 //! `BLOOMLINE_BLESS=1 cargo test -p bloomline-tests --test server released` writes missing ones; a
 //! release with a new kind of filter gets a folder of its files.
