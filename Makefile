@@ -133,13 +133,14 @@ lint: rust ## Check the formatting, the code, the docs and the scripts
 		packaging/compose.yaml
 	.venv-lint/bin/kubernetes-validate --quiet --strict packaging/kubernetes.yaml
 
+bench: HUGE = $(findstring --huge,$(ARGS))
 bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, --huge; PEER=/other.so
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	@mkdir -p dist
 	cargo bench --locked --bench server -- --json dist/benchmarks.json $(ARGS)
-# Large filters are tables of their own, which are printed.
-	@python3 benches/published/publish.py dist/benchmarks.json $(if $(findstring --huge,$(ARGS)),,dist)
+# Large filters have a table of their own, in docs/reference/memory.md.
+	@python3 benches/published/$(if $(HUGE),huge,publish).py dist/benchmarks.json $(if $(HUGE),,dist)
 
 bench-beside: build servers ## Measure beside the module of a commit: BASE=main~10, ARGS="--rounds 9"
 	cargo build --release --locked --example baseline
@@ -156,7 +157,7 @@ soak: build servers ## Load two servers for S=3600 seconds each, check answers, 
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \
 		--nocapture --test-threads 1
 
-bench-python: build servers ## Measure the Python package beside calls packed by hand
+bench-python: build servers ## Measure the Python package beside calls packed by hand, publish it
 	@scripts/deps.sh clients
 	@scripts/bench-python.sh
 

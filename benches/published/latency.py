@@ -9,7 +9,7 @@ import statistics
 import sys
 import textwrap
 
-from publish import ROOT, filled
+from publish import ROOT, filled, made_by
 
 PAGE = ROOT / "docs/explanation/performance.md"
 
@@ -28,16 +28,6 @@ def number(value):
         if value < limit:
             return f"{value:.{digits}f}"
     return f"{value:,.0f}"
-
-
-def made_by(run):
-    """The command and the machine."""
-    machine = run["machine"]
-    cores = machine["cores"].split(",")[0]
-    texts = [machine["cpu"], f"{cores} cores", *(machine[name] for name in ["memory", "system", "server"])]
-    busy = " Other work ran on the machine: figures may be too high." if float(machine["load"]) > 1.5 else ""
-    text = f"Made by `{run['command']}`: {', '.join(texts)}, load {machine['load']}, {machine['date']}.{busy}"
-    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 class Figures:
@@ -149,13 +139,13 @@ def page(run):
     """The page with the tables of a run."""
     names = ["one layer of", "layers", "items in the call"]
     one, layers, packed = (Figures(run, name) for name in names)
-    text = PAGE.read_text()
+    text, made = PAGE.read_text(), made_by(run["command"], run["machine"])
     if tables := largest(run):
-        text = filled(text, "latency-largest", "\n\n".join([made_by(run), *tables]))
+        text = filled(text, "latency-largest", "\n\n".join([made, *tables]))
     if not one.rows:
         return text
     whole = [
-        made_by(run),
+        made,
         aligned("one layer of", one.columns, one.longest()),
         one.short(),
         MANY_LAYERS,
@@ -164,7 +154,7 @@ def page(run):
     ]
     text = filled(text, "latency", "\n\n".join(filter(None, whole)))
     calls = aligned("items in the call", packed.columns, packed.medians())
-    return filled(text, "latency-packed", f"{made_by(run)}\n\n{calls}")
+    return filled(text, "latency-packed", f"{made}\n\n{calls}")
 
 
 def main():

@@ -226,6 +226,15 @@ def machine(run):
     return "\n".join([*warning, textwrap.fill(f"* command: `{run.command}`", 100, subsequent_indent="  "), *lines])
 
 
+def made_by(command, machine):
+    """The command and the machine of a run, as a paragraph."""
+    cores = machine["cores"].split(",")[0]
+    texts = [machine["cpu"], f"{cores} cores", *(machine[name] for name in ["memory", "system", "server"])]
+    busy = " Other work ran on the machine: figures may be too high." if float(machine["load"]) > 1.5 else ""
+    text = f"Made by `{command}`: {', '.join(texts)}, load {machine['load']}, {machine['date']}.{busy}"
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def modules(run):
     """What the run records of the files that it measured, as elements of a list: each file with its columns."""
     if run.modules is None:

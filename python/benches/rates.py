@@ -1,13 +1,15 @@
 """Prints items per second of the package beside calls that are packed by hand, and `client.bf()`.
 
-    python rates.py
+    python rates.py                 a table in Markdown, below a line on the machine
 
 It starts a server with the module, as `bloomline serve` does, on a Unix socket. Each way is
 measured in each of 15 rounds; the figures are medians, of the quotients too. Each round has another
 order, since the first way of a round finds its items in no cache, and the next ones do.
 """
 
+import datetime
 import os
+import platform
 import random
 import statistics
 import tempfile
@@ -25,6 +27,8 @@ ROUNDS = 15
 KEY = "rates"
 # Items of a call that is packed by hand, and of BF.MADD.
 PACKED, PLAIN = 50_000, 1_000
+# The ways, as heads of columns.
+PACKAGE, BY_HAND, MADD = "`add_many`", "packed by hand", "`bf().madd`"
 
 
 def main():
@@ -51,28 +55,55 @@ def measure(client):
         for at in range(0, ITEMS, PLAIN):
             client.bf().madd(key, *urls[at : at + PLAIN])
 
+    texts, array = "texts of 26 to 31 bytes", "an array of numpy, `<u8`"
     ways = {
-        "texts, Filter.add_many": lambda key: Filter(client, key).add_many(urls),
-        "texts, packed by hand": lines_by_hand,
-        "texts, bf().madd": madd,
-        "numpy, Filter.add_many": lambda key: Filter(client, key).add_many(ids),
-        "numpy, packed by hand": array_by_hand,
+        (texts, PACKAGE): lambda key: Filter(client, key).add_many(urls),
+        (texts, BY_HAND): lines_by_hand,
+        (texts, MADD): madd,
+        (array, PACKAGE): lambda key: Filter(client, key).add_many(ids),
+        (array, BY_HAND): array_by_hand,
     }
-    seconds = {name: [] for name in ways}
+    seconds = {way: [] for way in ways}
     order = random.Random(1)
     for _ in range(ROUNDS):
-        for name in order.sample(list(ways), len(ways)):
+        for way in order.sample(list(ways), len(ways)):
             client.delete(KEY)
             Filter(client, KEY, Create(ITEMS)).create()
             began = time.perf_counter()
-            ways[name](KEY)
-            seconds[name].append(time.perf_counter() - began)
-    for name, of in seconds.items():
-        by_hand = seconds[name.split(",")[0] + ", packed by hand"]
-        quotient = statistics.median(hand / way for hand, way in zip(by_hand, of))
-        rate = ITEMS / statistics.median(of) / 1e6
-        print(f"{name:24} {rate:6.2f} million items/s  {quotient:5.2f} of by hand")
-    print("load average: {:.1f} {:.1f} {:.1f}".format(*os.getloadavg()))
+            ways[way](KEY)
+            seconds[way].append(time.perf_counter() - began)
+
+    print(machine(client), end="\n\n")
+    heads = ["million items per second", PACKAGE, BY_HAND, f"{PACKAGE} / {BY_HAND}", MADD]
+    print(f"| {' | '.join(heads)} |", "|---|---:|---:|---:|---:|", sep="\n")
+    for items in [texts, array]:
+        pairs = zip(seconds[items, BY_HAND], seconds[items, PACKAGE])
+        quotient = statistics.median(by_hand / package for by_hand, package in pairs)
+        rates = [rate(seconds.get((items, way))) for way in [PACKAGE, BY_HAND, MADD]]
+        rates.insert(2, f"{quotient:.2f}")
+        print(f"| {items} | {' | '.join(rates)} |")
+
+
+def rate(seconds):
+    """The median in million items per second; none if the way was not measured."""
+    return f"{ITEMS / statistics.median(seconds) / 1e6:.2f}" if seconds else "-"
+
+
+def machine(client):
+    """What the figures depend on."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
+    server = client.info("server")["redis_version"]
+    texts = [
+        f"Medians of {ROUNDS} rounds: {names[0] if names else platform.machine()}",
+        f"{os.cpu_count()} cores",
+        f"redis {server} on a Unix socket",
+        f"Python {platform.python_version()}",
+        f"redis-py {redis.__version__}",
+        f"load {os.getloadavg()[0]:.2f}",
+        f"{datetime.date.today()}.",
+    ]
+    return ", ".join(texts)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ fn numbers_of_the_comparison_are_those_of_the_benchmarks() {
     let memory = read(Path::new("docs/reference/memory.md"));
     for (before, text, row, cell) in [
         ("a lookup in cache takes", &published, "| MEXISTS hit ×1,000 |", 3),
-        ("#huge-pages)", &memory, "| 10,000,000,000 | 12.2 | 2 MiB |", 6),
+        ("#huge-pages)", &memory, "| 10,000,000,000 items | 12.2 | 2 MiB |", 6),
     ] {
         let row = text.lines().find(|line| line.starts_with(row)).expect(row);
         let time: f64 = row.split('|').nth(cell).expect("a time").trim().parse().expect("ns");
