@@ -5,7 +5,8 @@
 #   scripts/bare.sh bookworm|trixie|noble
 #
 # The packages come from the mirror of this machine's apt, for Ubuntu on Debian from the folder
-# beside it; DEBIAN_MIRROR and UBUNTU_MIRROR name others. Needs root. The status is 3 if there is no mirror.
+# beside it; DEBIAN_MIRROR and UBUNTU_MIRROR name others. Needs root. The status is 3 if there is no
+# mirror.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/debian.sh

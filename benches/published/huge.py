@@ -14,9 +14,8 @@ PAGE = ROOT / "docs/reference/memory.md"
 TITLE = "Large filters, pages of "
 
 
-def rows(run):
+def rows(sheets):
     """A row for each filter and size of pages, in the order of the filters."""
-    sheets = {title.removeprefix(TITLE): sheet for title, sheet in run.sheets.items() if title.startswith(TITLE)}
     for name in next(iter(sheets.values())).lines:
         for pages, sheet in sheets.items():
             size, *others = sheet.lines[name]
@@ -25,8 +24,9 @@ def rows(run):
 
 def main():
     run = Run(pathlib.Path(sys.argv[1]))
-    size, *others = next(sheet.heads for title, sheet in run.sheets.items() if title.startswith(TITLE))
-    content = f"{made_by(run.command, run.machine)}\n\n{table([size, 'pages', *others], rows(run))}"
+    sheets = {title.removeprefix(TITLE): sheet for title, sheet in run.sheets.items() if title.startswith(TITLE)}
+    size, *others = next(iter(sheets.values())).heads
+    content = f"{made_by(run.command, run.machine)}\n\n{table([size, 'pages', *others], rows(sheets))}"
     PAGE.write_text(filled(PAGE.read_text(), "huge", content))
     print(content, PAGE, sep="\n\n")
 
